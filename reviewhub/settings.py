@@ -1,0 +1,249 @@
+"""Settings, all from the environment; what is not set works on one machine without any server.
+
+`DATABASE_URL` unset means SQLite in `REVIEWHUB_VAR`; `REDIS_URL` (or `CELERY_BROKER_URL`) unset means Celery on
+the file system. `docs/settings.md` lists every variable.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from reviewhub import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR = Path(env.text("REVIEWHUB_VAR", str(BASE_DIR / "var")))
+PRODUCTION = env.flag("REVIEWHUB_PRODUCTION")
+DEBUG = False
+
+
+def _secret_key() -> str:
+    """The secret from the environment, or (outside production) from a key file of this installation."""
+    from reviewhub.ops.keyfile import read_or_make
+
+    given = env.text("SECRET_KEY")
+    if given or PRODUCTION:
+        if len(given) < 32:
+            raise env.BadSetting("SECRET_KEY needs at least 32 characters in production")
+        return given
+    return read_or_make(VAR / "keys" / "django-secret")
+
+
+SECRET_KEY = _secret_key()
+ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "" if PRODUCTION else "127.0.0.1,localhost,[::1],testserver")
+CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
+PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "rest_framework",
+    "drf_spectacular",
+    "channels",
+    "django_htmx",
+    "csp",
+    "reviewhub.core",
+    "reviewhub.audit",
+    "reviewhub.accounts",
+    "reviewhub.runs",
+    "reviewhub.tools",
+    "reviewhub.checkpoints",
+    "reviewhub.policies",
+    "reviewhub.toolcalls",
+    "reviewhub.deliveries",
+    "reviewhub.resumptions",
+    "reviewhub.reviews",
+    "reviewhub.gates",
+    "reviewhub.hosting",
+    "reviewhub.api",
+    "reviewhub.web",
+    "reviewhub.live",
+    "reviewhub.ops",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "reviewhub.urls"
+ASGI_APPLICATION = "reviewhub.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+            "builtins": ["reviewhub.web.templatetags.rh"],
+        },
+    },
+]
+
+
+def _database(url: str) -> dict[str, object]:
+    """Django's database settings for a postgresql:// or sqlite:/// address."""
+    if not url:
+        url = f"sqlite:///{VAR / 'reviewhub.sqlite3'}"
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite":
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": parts.path[1:],
+            "OPTIONS": {
+                "transaction_mode": "IMMEDIATE",
+                "timeout": 20,
+                # NORMAL can lose a consumed grant at power loss; without recursive_triggers INSERT OR REPLACE
+                # passes the append-only triggers.
+                "init_command": (
+                    "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA recursive_triggers=ON;"
+                    "PRAGMA foreign_keys=ON;"
+                ),
+            },
+            # A file, since worker processes and threads of the tests must see the same rows.
+            "TEST": {"NAME": str(VAR / "test.sqlite3")},
+        }
+    if parts.scheme in {"postgres", "postgresql"}:
+        options: dict[str, object] = {
+            "options": "-c statement_timeout=30000 -c idle_in_transaction_session_timeout=60000",
+            **dict(parse_qsl(parts.query)),
+        }
+        return {
+            "ENGINE": "django.db.backends.postgresql",
+            "NAME": unquote(parts.path[1:]),
+            "USER": unquote(parts.username or ""),
+            "PASSWORD": unquote(parts.password or ""),
+            "HOST": parts.hostname or "",
+            "PORT": str(parts.port or ""),
+            "CONN_MAX_AGE": 60,
+            "CONN_HEALTH_CHECKS": True,
+            "OPTIONS": options,
+        }
+    raise env.BadSetting(f"DATABASE_URL with scheme {parts.scheme!r} is not supported")
+
+
+DATABASES = {"default": _database(env.text("DATABASE_URL"))}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_USER_MODEL = "accounts.Person"
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "/signin"
+LOGIN_REDIRECT_URL = "/"
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "reviewhub.web.storage.HashedStorage"},
+}
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 60 * 60
+CSRF_COOKIE_HTTPONLY = True
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+if PRODUCTION:
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+    SECURE_SSL_REDIRECT = env.flag("SECURE_SSL_REDIRECT", default=True)
+    SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]
+    SECURE_HSTS_SECONDS = env.number("SECURE_HSTS_SECONDS", 31_536_000)
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+    SECURE_HSTS_PRELOAD = True
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["reviewhub.api.authentication.AgentKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": [],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "reviewhub.api.problems.handle",
+    "UNAUTHENTICATED_USER": None,
+    "DEFAULT_THROTTLE_RATES": {"agent": env.text("THROTTLE_AGENT", "6000/min")},
+}
+SPECTACULAR_SETTINGS = {"TITLE": "ReviewHub", "VERSION": "1", "SERVE_INCLUDE_SCHEMA": False}
+
+REDIS_URL = env.text("REDIS_URL")
+CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", REDIS_URL or "filesystem://")
+
+EMAIL_BACKEND = env.text("EMAIL_BACKEND", "django.core.mail.backends.filebased.EmailBackend")
+EMAIL_FILE_PATH = env.text("EMAIL_FILE_PATH", str(VAR / "mail"))
+EMAIL_HOST = env.text("EMAIL_HOST", "localhost")
+EMAIL_PORT = env.number("EMAIL_PORT", 25)
+EMAIL_HOST_USER = env.text("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD")
+EMAIL_USE_TLS = env.flag("EMAIL_USE_TLS")
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "ReviewHub <reviewhub@localhost>")
+
+# Limits of the API; every refusal names the limit and the value.
+LIMIT_BODY_BYTES = env.number("LIMIT_BODY_BYTES", 10_000_000)
+LIMIT_DEPTH = env.number("LIMIT_DEPTH", 100)
+LIMIT_TOOL_CALLS = env.number("LIMIT_TOOL_CALLS", 20)
+LIMIT_ARGUMENTS_BYTES = env.number("LIMIT_ARGUMENTS_BYTES", 1_000_000)
+LIMIT_TEXT_BYTES = env.number("LIMIT_TEXT_BYTES", 64_000)
+LIMIT_STATE_BYTES = env.number("LIMIT_STATE_BYTES", 64_000_000)
+LIMIT_WAIT_SECONDS = env.number("LIMIT_WAIT_SECONDS", 60)
+DATA_UPLOAD_MAX_MEMORY_SIZE = LIMIT_BODY_BYTES
+
+GRANT_SECONDS = env.number("GRANT_SECONDS", 3600)
+LEASE_SECONDS = env.number("LEASE_SECONDS", 60)
+SWEEP_SECONDS = env.number("SWEEP_SECONDS", 5)
+CLAIM_SECONDS = env.number("CLAIM_SECONDS", 600)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env.text("LOG_LEVEL", "INFO")},
+}
