@@ -1,0 +1,30 @@
+"""Who did something, with the name as it was then."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["person", "agent", "policy", "timeout", "system"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Actor:
+    """Who acts, and through which door."""
+
+    kind: Kind
+    name: str
+    id: uuid.UUID | None = None
+    source: str = "schedule"  # page, api or schedule
+    ip: str = ""
+    http_request: str = field(default="")
+
+
+SYSTEM = Actor(kind="system", name="system")
+TIMEOUT = Actor(kind="timeout", name="system (timeout)")
+
+
+def policy(version: int) -> Actor:
+    """The published policy of that version."""
+    return Actor(kind="policy", name=f"policy v{version}")

@@ -1,0 +1,11 @@
+from django.apps import AppConfig
+
+
+class CoreConfig(AppConfig):
+    name = "reviewhub.core"
+    label = "core"
+
+    def ready(self) -> None:
+        from reviewhub.core import checks
+
+        checks.register()

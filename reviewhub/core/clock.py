@@ -1,0 +1,39 @@
+"""One clock for everything that is decided by time: the database's.
+
+Deadlines and leases are created from `now()` and compared in SQL with `DbNow()`, at the time of the write and
+not at the start of the transaction.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import connection
+from django.db.models import DateTimeField, Func
+
+
+class DbNow(Func):
+    """The database's clock as an SQL expression, also inside WHERE."""
+
+    template = "CURRENT_TIMESTAMP"
+    output_field = DateTimeField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        """`clock_timestamp()`: moves on inside a transaction, unlike `now()`."""
+        return self.as_sql(compiler, connection, template="clock_timestamp()", **context)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        """SQLite keeps text; milliseconds compare correctly with the six digits that Django writes."""
+        return self.as_sql(compiler, connection, template="STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'now')", **context)
+
+
+def now() -> datetime:
+    """The database's time, in UTC."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT clock_timestamp()")
+            found: datetime = cursor.fetchone()[0]
+            return found.astimezone(UTC)
+        cursor.execute("SELECT STRFTIME('%Y-%m-%d %H:%M:%f', 'now')")
+        return datetime.fromisoformat(cursor.fetchone()[0]).replace(tzinfo=UTC)

@@ -1,0 +1,80 @@
+"""Named fault points: places where a test (or `make chaos`) lets a process die, fail or stall.
+
+`REVIEWHUB_FAULT="name:kill"` arms one for a whole process: `kill` is SIGKILL, `raise` raises Fault, `sleep:0.5` waits
+half a second. Nothing is armed otherwise, and a point costs one look-up in an empty dict.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+POINTS = (
+    "pause.before_commit",
+    "pause.after_commit",
+    "decide.before_commit",
+    "decide.after_commit",
+    "consume.before_commit",
+    "consume.after_commit",
+    "outcome.before_commit",
+    "outcome.after_commit",
+    "resume.after_claim",
+    "resume.before_settle",
+)
+
+
+class Fault(Exception):
+    """A fault point that a test has armed."""
+
+
+_armed: dict[str, Callable[[], None]] = {}
+
+
+def point(name: str) -> None:
+    """Does nothing unless `name` is armed."""
+    if _armed and name in _armed:
+        _armed[name]()
+
+
+@contextmanager
+def armed(name: str, act: Callable[[], None] | None = None) -> Iterator[None]:
+    """Arms one point for a while; without `act` it raises Fault."""
+    if name not in POINTS:
+        raise ValueError(f"unknown fault point {name!r}")
+
+    def fail() -> None:
+        raise Fault(name)
+
+    _armed[name] = act or fail
+    try:
+        yield
+    finally:
+        del _armed[name]
+
+
+def arm_from_environment() -> None:
+    """Arms what REVIEWHUB_FAULT names; an unknown name or act stops the start."""
+    for entry in filter(None, os.environ.get("REVIEWHUB_FAULT", "").split(",")):
+        name, _, act = entry.partition(":")
+        if name not in POINTS:
+            raise ValueError(f"unknown fault point {name!r}")
+        _armed[name] = _act(name, act)
+
+
+def _act(name: str, act: str) -> Callable[[], None]:
+    kind, _, value = act.partition(":")
+    if kind == "kill":
+        return lambda: os.kill(os.getpid(), signal.SIGKILL)
+    if kind == "sleep":
+        seconds = float(value)
+        return lambda: time.sleep(seconds)
+    if kind == "raise":
+
+        def fail() -> None:
+            raise Fault(name)
+
+        return fail
+    raise ValueError(f"unknown act {act!r} for fault point {name!r}")

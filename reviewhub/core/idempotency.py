@@ -1,0 +1,62 @@
+"""Idempotency keys: the same key with the same body answers the same, for ever.
+
+A key is scoped to caller and route. The answer is kept for a while and then dropped (`forget_answers`); scope, key
+and body digest stay as a tombstone, so that a late repeat is told so instead of acting twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from django.db import IntegrityError, transaction
+
+from reviewhub.core.errors import IdempotencyConflict, Invalid
+from reviewhub.core.models import IdempotencyKey
+
+MAX_KEY = 255
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A key taken for the running transaction (`answer` is None), or the answer given before."""
+
+    row: IdempotencyKey
+    answer: str | None
+    status: int
+
+    def keep(self, *, status: int, answer: str) -> None:
+        """Stores the answer; in the same transaction as what it answers for."""
+        IdempotencyKey.objects.filter(pk=self.row.pk).update(status=status, answer=answer)
+
+
+def check_key(key: str) -> str:
+    """The key itself, or Invalid when there is none or it is too long or not printable ASCII."""
+    if not key or len(key) > MAX_KEY or not key.isascii() or not key.isprintable():
+        raise Invalid.at(
+            "/headers/Idempotency-Key", f"needs 1 to {MAX_KEY} printable ASCII characters; {len(key)} given"
+        )
+    return key
+
+
+def claim(*, scope: str, key: str, body_digest: str) -> Claim:
+    """Takes `key` in `scope`, or finds the answer that was given for it.
+
+    Runs inside the caller's transaction. A second request with the same key waits at the unique index until the
+    first one commits, and then finds its answer.
+
+    Raises:
+        IdempotencyConflict: the key was used with another body, or its answer was dropped.
+    """
+    hashed = hashlib.sha256(check_key(key).encode()).hexdigest()
+    try:
+        with transaction.atomic():
+            row = IdempotencyKey.objects.create(scope=scope, key_hash=hashed, body_digest=body_digest)
+        return Claim(row=row, answer=None, status=0)
+    except IntegrityError:
+        row = IdempotencyKey.objects.get(scope=scope, key_hash=hashed)
+    if row.body_digest != body_digest:
+        raise IdempotencyConflict()
+    if row.answer is None:
+        raise IdempotencyConflict("This idempotency key was used long ago; its answer is no longer kept.")
+    return Claim(row=row, answer=row.answer, status=row.status)

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class GatesConfig(AppConfig):
+    name = "reviewhub.gates"
+    label = "gates"

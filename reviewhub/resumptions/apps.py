@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ResumptionsConfig(AppConfig):
+    name = "reviewhub.resumptions"
+    label = "resumptions"

@@ -1,0 +1,49 @@
+"""The outbox that wakes branches."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from reviewhub.accounts.models import Workspace
+from reviewhub.core.ids import uuid7
+from reviewhub.core.transitions import Stateful
+from reviewhub.resumptions.states import ResumptionState
+from reviewhub.runs.models import Branch
+from reviewhub.toolcalls.models import Pause
+
+
+class Resumption(Stateful):
+    """One waking of one branch, written in the transaction that made it due.
+
+    Without a pause it starts a hosted run. `pause_version` tells the settlements of one pause apart.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
+    branch = models.ForeignKey(Branch, on_delete=models.PROTECT, related_name="resumptions")
+    pause = models.ForeignKey(Pause, null=True, on_delete=models.PROTECT, related_name="resumptions")
+    pause_version = models.PositiveIntegerField(default=0)
+    kind = models.CharField(max_length=10)
+    state = models.CharField(max_length=10, choices=ResumptionState.choices, default=ResumptionState.QUEUED)
+    attempts = models.PositiveIntegerField(default=0)
+    due_at = models.DateTimeField()
+    lease_owner = models.CharField(max_length=120, blank=True)
+    lease_until = models.DateTimeField(null=True)
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["pause", "pause_version"], name="resumption_settlement_once"),
+            models.UniqueConstraint(
+                fields=["branch"], condition=Q(state__in=["queued", "claimed"]), name="resumption_open_once"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["due_at"], name="resumption_due", condition=Q(state__in=["queued", "claimed"]))
+        ]
+
+    def __str__(self) -> str:
+        return f"resumption {self.id}"

@@ -1,0 +1,186 @@
+"""What people are asked: review requests, votes, comments, questions, and the later look at what ran unasked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from reviewhub.accounts.models import Agent, Member, Team, Workspace
+from reviewhub.core.ids import uuid7
+from reviewhub.core.transitions import Stateful
+from reviewhub.reviews.states import PostReviewState, RequestState
+from reviewhub.runs.models import Branch, Run
+from reviewhub.toolcalls.models import ToolCall
+from reviewhub.tools.models import Risk
+
+
+class ReviewRequest(Stateful):
+    """One tool call waiting for people, with everything that the queue shows, so that a row needs no join to arguments.
+
+    `kind` is `approval`, or `unknown` for a call that started and whose outcome nobody knows.
+    """
+
+    class Kind(models.TextChoices):
+        APPROVAL = "approval"
+        UNKNOWN = "unknown"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
+    number = models.BigIntegerField()
+    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.APPROVAL)
+    tool_call = models.ForeignKey(ToolCall, on_delete=models.PROTECT, related_name="requests")
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="requests")
+    branch = models.ForeignKey(Branch, on_delete=models.PROTECT, related_name="requests")
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="requests")
+    # The teams that may see and decide it: those that its requirement names or once named.
+    teams: models.ManyToManyField[Team, Any] = models.ManyToManyField(Team, related_name="requests")
+    state = models.CharField(max_length=16, choices=RequestState.choices, default=RequestState.PENDING)
+    version = models.PositiveIntegerField(default=1)
+    digest = models.CharField(max_length=80)
+    again_of = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="asked_again")
+    tool_name = models.CharField(max_length=200)
+    agent_name = models.CharField(max_length=120)
+    environment = models.CharField(max_length=40)
+    risk = models.CharField(max_length=8, choices=Risk.choices)
+    # 0 low to 3 critical: what the queue sorts by.
+    risk_rank = models.PositiveSmallIntegerField(default=0)
+    # JSON text: the parts of the sentence (text, emphasis, hidden characters) as `core.display.sentence` makes them.
+    sentence = models.TextField()
+    plain_sentence = models.TextField()
+    failed_checks = models.PositiveSmallIntegerField(default=0)
+    requirement = models.TextField()
+    approvals_needed = models.PositiveSmallIntegerField(default=1)
+    approvals = models.PositiveSmallIntegerField(default=0)
+    on_timeout = models.CharField(max_length=5, default="deny")
+    deadline_at = models.DateTimeField(null=True)
+    claimed_by = models.ForeignKey(Member, null=True, on_delete=models.SET_NULL, related_name="+")
+    claimed_until = models.DateTimeField(null=True)
+    decided_by_name = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    decided_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "number"], name="request_number_once"),
+            models.UniqueConstraint(fields=["tool_call"], condition=Q(state="pending"), name="request_pending_once"),
+            models.CheckConstraint(
+                condition=Q(state="pending", decided_at__isnull=True)
+                | (~Q(state="pending") & Q(decided_at__isnull=False)),
+                name="request_decided_at",
+            ),
+            models.CheckConstraint(condition=Q(state__in=RequestState.values), name="request_state"),
+            models.CheckConstraint(
+                condition=Q(kind="approval") | Q(deadline_at__isnull=True), name="request_unknown_never_expires"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["workspace", "deadline_at", "-risk_rank", "id"],
+                name="request_queue",
+                condition=Q(state="pending"),
+            ),
+            models.Index(fields=["deadline_at"], name="request_due", condition=Q(state="pending")),
+            models.Index(fields=["workspace", "-number"], name="request_newest"),
+            models.Index(fields=["branch"], name="request_branch"),
+        ]
+
+    def __str__(self) -> str:
+        return f"#{self.number} {self.plain_sentence}"
+
+
+class Review(models.Model):
+    """One person's vote on one version. A void vote stays on record and counts no more."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    request = models.ForeignKey(ReviewRequest, on_delete=models.PROTECT, related_name="reviews")
+    member = models.ForeignKey(Member, on_delete=models.PROTECT, related_name="reviews")
+    name = models.CharField(max_length=200)
+    verdict = models.CharField(max_length=16)
+    version = models.PositiveIntegerField()
+    digest = models.CharField(max_length=80)
+    message = models.TextField(blank=True)
+    note = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    voided_at = models.DateTimeField(null=True)
+    voided_because = models.CharField(max_length=60, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["request", "member"], condition=Q(voided_at__isnull=True), name="review_one_vote"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.verdict}"
+
+
+class Comment(models.Model):
+    """What somebody wrote on a request, for the other reviewers."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    request = models.ForeignKey(ReviewRequest, on_delete=models.PROTECT, related_name="comments")
+    member = models.ForeignKey(Member, on_delete=models.PROTECT, related_name="+")
+    name = models.CharField(max_length=200)
+    text = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class Question(models.Model):
+    """What a reviewer asks the agent; the request stays pending, deadline and version unchanged."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
+    request = models.ForeignKey(ReviewRequest, on_delete=models.PROTECT, related_name="questions")
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="+")
+    member = models.ForeignKey(Member, on_delete=models.PROTECT, related_name="+")
+    name = models.CharField(max_length=200)
+    text = models.TextField()
+    answer = models.TextField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    answered_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(answer__isnull=True, answered_at__isnull=True)
+                | Q(answer__isnull=False, answered_at__isnull=False),
+                name="question_answered_at",
+            )
+        ]
+        indexes = [models.Index(fields=["agent"], name="question_open", condition=Q(answered_at__isnull=True))]
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class PostReview(Stateful):
+    """The later review of an action that ran without waiting."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
+    tool_call = models.OneToOneField(ToolCall, on_delete=models.PROTECT, related_name="post_review")
+    state = models.CharField(max_length=8, choices=PostReviewState.choices, default=PostReviewState.DRAWN)
+    drawn_because = models.CharField(max_length=200)
+    severity = models.CharField(max_length=8, blank=True)
+    note = models.TextField(blank=True)
+    member = models.ForeignKey(Member, null=True, on_delete=models.PROTECT, related_name="+")
+    drawn_at = models.DateTimeField(auto_now_add=True)
+    reviewed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state="drawn", reviewed_at__isnull=True)
+                | (~Q(state="drawn") & Q(reviewed_at__isnull=False)),
+                name="post_review_reviewed_at",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"post-review {self.state}"

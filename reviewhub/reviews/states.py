@@ -1,0 +1,39 @@
+"""States of review requests and post-reviews, and where each may go."""
+
+from __future__ import annotations
+
+from django.db.models import TextChoices
+
+from reviewhub.core.transitions import Edges
+
+
+class RequestState(TextChoices):
+    PENDING = "pending"
+    APPROVED = "approved"
+    EDITED = "edited"
+    REJECTED = "rejected"
+    RESPONDED = "responded"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+    CANCELLED = "cancelled"
+    HAPPENED = "happened"
+    DID_NOT_HAPPEN = "did_not_happen"
+    SKIPPED = "skipped"
+
+
+class PostReviewState(TextChoices):
+    DRAWN = "drawn"
+    FINE = "fine"
+    FLAGGED = "flagged"
+    SKIPPED = "skipped"
+
+
+FINAL = frozenset(RequestState.values) - {"pending"}
+REQUEST_EDGES: Edges = {"pending": FINAL, **{state: frozenset() for state in sorted(FINAL)}}
+POST_REVIEW_EDGES: Edges = {
+    "drawn": frozenset({"fine", "flagged", "skipped"}),
+    "fine": frozenset(),
+    "flagged": frozenset(),
+    "skipped": frozenset(),
+}
+TABLES = ((RequestState, REQUEST_EDGES), (PostReviewState, POST_REVIEW_EDGES))

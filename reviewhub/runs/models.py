@@ -1,0 +1,84 @@
+"""Runs and branches. The branch is what executes; a run's state is derived from its branches."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from reviewhub.accounts.models import Agent, AgentKey, Member, Workspace
+from reviewhub.core.ids import uuid7
+from reviewhub.core.transitions import Stateful
+from reviewhub.runs.states import BranchState, RunState
+
+
+class Run(Stateful):
+    """One execution of an agent."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="runs")
+    key = models.ForeignKey(AgentKey, null=True, on_delete=models.PROTECT, related_name="+")
+    environment = models.CharField(max_length=40)
+    external_id = models.CharField(max_length=255, blank=True)
+    parent = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="children")
+    state = models.CharField(max_length=12, choices=RunState.choices, default=RunState.RUNNING)
+    title = models.CharField(max_length=400, blank=True)
+    on_behalf_of = models.CharField(max_length=255, blank=True)
+    labels = models.TextField(default="{}")
+    input = models.TextField(default="null")
+    result = models.TextField(default="null")
+    error = models.TextField(blank=True)
+    started_by = models.ForeignKey(Member, null=True, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["agent", "external_id"], condition=~Q(external_id=""), name="run_external_id_once"
+            ),
+            models.CheckConstraint(condition=Q(state__in=RunState.values), name="run_state"),
+        ]
+        indexes = [
+            models.Index(fields=["workspace", "-created_at", "-id"], name="run_newest"),
+            models.Index(fields=["agent", "-created_at"], name="run_agent"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or str(self.id)
+
+
+class Branch(Stateful):
+    """The unit that executes: its head checkpoint, and a lease with an epoch that says who may write for it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="branches")
+    name = models.CharField(max_length=120)
+    state = models.CharField(max_length=12, choices=BranchState.choices, default=BranchState.RUNNING)
+    head = models.UUIDField(null=True)
+    epoch = models.BigIntegerField(default=0)
+    lease_owner = models.CharField(max_length=120, blank=True)
+    lease_until = models.DateTimeField(null=True)
+    heartbeat_at = models.DateTimeField(null=True)
+    fork_of = models.UUIDField(null=True)
+    superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="supersedes")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "name"], name="branch_name_once"),
+            models.CheckConstraint(condition=Q(state__in=BranchState.values), name="branch_state"),
+            models.CheckConstraint(
+                condition=Q(state="superseded") | Q(superseded_by__isnull=True), name="branch_superseded"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["lease_until"], name="branch_lease", condition=Q(lease_until__isnull=False)
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ToolcallsConfig(AppConfig):
+    name = "reviewhub.toolcalls"
+    label = "toolcalls"

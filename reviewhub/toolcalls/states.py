@@ -1,0 +1,76 @@
+"""States of pauses, tool calls and grants, and where each may go."""
+
+from __future__ import annotations
+
+from django.db.models import TextChoices
+
+from reviewhub.core.transitions import Edges
+
+
+class PauseState(TextChoices):
+    WAITING = "waiting"
+    SETTLED = "settled"
+
+
+class CallState(TextChoices):
+    PROPOSED = "proposed"
+    WAITING = "waiting"
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    STARTED = "started"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    SKIPPED = "skipped"
+
+
+class GrantState(TextChoices):
+    OPEN = "open"
+    CONSUMED = "consumed"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+class Mode(TextChoices):
+    GATED = "gated"
+    OBSERVED = "observed"
+
+
+class DecisionType(TextChoices):
+    APPROVE = "approve"
+    EDIT = "edit"
+    REJECT = "reject"
+    RESPOND = "respond"
+    DENY = "deny"
+    EXPIRE = "expire"
+    WITHDRAW = "withdraw"
+    CANCEL = "cancel"
+    HAPPENED = "happened"
+    DID_NOT_HAPPEN = "did_not_happen"
+    SKIP = "skip"
+
+
+PAUSE_EDGES: Edges = {
+    "waiting": frozenset({"settled"}),
+    "settled": frozenset({"waiting"}),  # asked again
+}
+CALL_EDGES: Edges = {
+    "proposed": frozenset({"waiting", "allowed", "denied", "started", "succeeded", "failed", "unknown"}),
+    "waiting": frozenset({"allowed", "denied", "skipped"}),
+    # waiting: asked again; denied: policy says no by now; skipped: withdrawn or cancelled before it was used
+    "allowed": frozenset({"started", "waiting", "denied", "skipped"}),
+    "denied": frozenset(),
+    "started": frozenset({"succeeded", "failed", "unknown"}),
+    "succeeded": frozenset(),
+    "failed": frozenset({"started"}),  # a new attempt of a read or idempotent call
+    # By a person (happened, did_not_happen, skip), or by a late outcome of the tool itself.
+    "unknown": frozenset({"succeeded", "failed", "allowed", "skipped"}),
+    "skipped": frozenset(),
+}
+GRANT_EDGES: Edges = {
+    "open": frozenset({"consumed", "expired", "revoked"}),
+    "consumed": frozenset(),
+    "expired": frozenset(),
+    "revoked": frozenset(),
+}
+TABLES = ((PauseState, PAUSE_EDGES), (CallState, CALL_EDGES), (GrantState, GRANT_EDGES))
