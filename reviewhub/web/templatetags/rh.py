@@ -1,0 +1,5 @@
+"""Template tags."""
+
+from django import template
+
+register = template.Library()
