@@ -1,0 +1,68 @@
+"""Canonical JSON: one text and one digest for one value, exactly as it was written.
+
+Whatever an agent proposes is shown to a person, stored, hashed and run. All four must be the same value, so
+JSON is never read through floats and plain dicts here: numbers keep their literal (``1E2`` stays ``1E2``),
+text is untouched, and what cannot be kept everywhere (NaN, lone surrogates, U+0000, duplicate keys …) is
+refused with the path of the fault.
+
+Canonical text: keys sorted by code point, no white space, only the escapes JSON demands, all else unescaped.
+"""
+
+from hashlib import sha256
+
+from .convert import plain, to_python
+from .reader import MAX_BYTES, MAX_DEPTH, MAX_VALUES, parse
+from .values import BadJson, Fault, Number, Tree, pointer
+from .writer import Writable, dumps
+
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_VALUES",
+    "BadJson",
+    "Fault",
+    "Number",
+    "Tree",
+    "Writable",
+    "body_digest",
+    "canonical",
+    "digest",
+    "dumps",
+    "parse",
+    "plain",
+    "pointer",
+    "to_python",
+]
+
+DIGEST_VERSION = 1
+
+
+def canonical(
+    raw: bytes | str,
+    *,
+    max_bytes: int = MAX_BYTES,
+    max_depth: int = MAX_DEPTH,
+    max_values: int = MAX_VALUES,
+) -> str:
+    """The canonical text of raw JSON. Raises `BadJson` for what `parse` refuses."""
+    return dumps(parse(raw, max_bytes=max_bytes, max_depth=max_depth, max_values=max_values))
+
+
+def digest(*, tool: str, arguments_text: str) -> str:
+    """The digest of one tool call, ``sha256:<hex>``, over ``{version, tool, arguments}``.
+
+    `arguments_text` is made canonical first, so two spellings of one value never get two digests.
+    Raises `BadJson` when it is not acceptable JSON, or when `tool` holds U+0000 or a lone surrogate.
+    """
+    arguments = canonical(arguments_text)
+    text = f'{{"arguments":{arguments},"tool":{dumps(tool)},"version":{DIGEST_VERSION}}}'
+    return _sha256(text)
+
+
+def body_digest(tree: Writable) -> str:
+    """The digest of a whole value, ``sha256:<hex>`` over its canonical text: equal bodies, equal digests."""
+    return _sha256(dumps(tree))
+
+
+def _sha256(text: str) -> str:
+    return "sha256:" + sha256(text.encode()).hexdigest()

@@ -1,0 +1,112 @@
+"""Writing a tree as canonical text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from json.encoder import encode_basestring
+from typing import Any, Final, TypeAlias
+
+from .values import BadJson, Fault, Number, pointer, unsafe, unsafe_message
+
+Writable: TypeAlias = Any
+"""A `Tree` that may also hold int, float and Decimal. `dumps` refuses all else, even a tuple or an enum."""
+
+_MAX_DEPTH: Final = 1000
+"""Not a limit of the contract (`parse` has that): it ends the walk over a value that contains itself."""
+
+
+def dumps(tree: Writable) -> str:
+    """The canonical text of `tree`: sorted keys, no white space, literals kept, non-ASCII unescaped.
+
+    Takes dict, list, str, bool, None and `Number`, and also int, Decimal and float (by its shortest repr).
+    Raises `BadJson` naming the path for anything else, for NaN and Infinity, for keys that are not text, for
+    U+0000 and lone surrogates, and for a value nested without end. Nothing is converted silently: a tuple or
+    an enum would come back as something else.
+    """
+    return "".join(_Writer().pieces(tree))
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.keys: list[str | int] = []
+
+    def pieces(self, tree: Writable) -> list[str]:
+        """The text in pieces, by an own stack: depth never meets the interpreter's."""
+        out: list[str] = []
+        open_: list[tuple[Iterator[tuple[str | int, Writable]], str]] = []
+        value, more = tree, True
+        while more:
+            kind = type(value)
+            if kind is dict or kind is list:
+                open_.append((self._items(value), "}" if kind is dict else "]"))
+                self.keys.append("")
+                out.append("{" if kind is dict else "[")
+                if len(open_) > _MAX_DEPTH:
+                    raise self._refusal(
+                        "too_deep", f"The value is nested more than {_MAX_DEPTH} levels deep."
+                    )
+            else:
+                out.append(self._scalar(value))
+            more = False
+            while open_ and not more:
+                items, close = open_[-1]
+                item = next(items, None)
+                if item is None:
+                    out.append(close)
+                    open_.pop()
+                    self.keys.pop()
+                    continue
+                key, value = item
+                self.keys[-1] = key
+                if out[-1] not in ("{", "["):
+                    out.append(",")
+                if close == "}":
+                    out.append(self._key(key))
+                more = True
+        return out
+
+    def _items(self, value: Writable) -> Iterator[tuple[str | int, Writable]]:
+        if type(value) is list:
+            return iter(enumerate(value))
+        for key in value:
+            if type(key) is not str:
+                raise self._refusal("invalid", f"The key {key!a:.60} is not text.")
+        return iter(sorted(value.items()))
+
+    def _key(self, key: str | int) -> str:
+        return self._string(str(key), "key") + ":"
+
+    def _scalar(self, value: Writable) -> str:
+        kind = type(value)
+        if kind is str:
+            return self._string(value, "text")
+        if value is None:
+            return "null"
+        if kind is bool:
+            return "true" if value else "false"
+        if kind is Number:
+            return str(value.literal)
+        if kind is int:
+            return self._literal(int.__repr__(value))
+        if kind is float or kind is Decimal:
+            if not math.isfinite(value):
+                raise self._refusal("not_a_number", f"{value} is not a JSON number.")
+            return self._literal(repr(value) if kind is float else str(value))
+        raise self._refusal("invalid", f"A value of type {kind.__qualname__} is not JSON; convert it first.")
+
+    def _literal(self, literal: str) -> str:
+        try:
+            return Number(literal).literal
+        except ValueError as error:
+            raise self._refusal("invalid", str(error)) from error
+
+    def _string(self, text: str, what: str) -> str:
+        # isascii() and `in` are far cheaper than the search, and true for nearly all text.
+        if (not text.isascii() or "\0" in text) and (found := unsafe(text)) is not None:
+            raise self._refusal("invalid", unsafe_message(found, what=what))
+        return encode_basestring(text)
+
+    def _refusal(self, code: str, message: str) -> BadJson:
+        return BadJson([Fault(path=pointer(self.keys), code=code, message=message)])
