@@ -311,7 +311,7 @@ def test_the_digest_never_changes() -> None:
         b'{"arguments":{"amount":"1240.00","order_id":"8812"},"tool":"payments.refund_order","version":1}'
     )
     found = c.digest(tool="payments.refund_order", arguments_text='{"order_id":"8812","amount":"1240.00"}')
-    assert found == "sha256:" + hashlib.sha256(text).hexdigest()
+    assert found == "sha256:" + hashlib.sha256(hashed).hexdigest()
     assert found == "sha256:ac29ead848f6c6b34503a28a2c135be07643113ab9c5e2cd4253cc0380687d86"
 
 
