@@ -1,0 +1,213 @@
+"""A tool call's arguments as rows to read: every value in pieces, nothing hidden without saying how much."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+
+from reviewhub.core.display import segments
+from reviewhub.core.display.secrets import is_secret_key
+from reviewhub.core.display.segments import Segment
+from reviewhub_agents import canonical
+
+HEAD_CHARACTERS = 700  # of one value; the rest opens on demand
+HEAD_LINES = 12
+INLINE_CHARACTERS = 20_000  # a longer rest has a page of its own instead of sitting in this one
+FIRST_ROWS = 60
+MAX_ROWS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One value: where it is (`path`, a JSON pointer), what it is, and its pieces (the head, when it is long)."""
+
+    path: str
+    name: tuple[Segment, ...]
+    type: str
+    segments: tuple[Segment, ...]
+    depth: int = 0
+    flags: tuple[str, ...] = ()
+    locked: bool = False
+    secret: bool = False
+    hidden_characters: int = 0
+    hidden_lines: int = 0
+    rest: tuple[Segment, ...] = ()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a part of the value is not in `segments`."""
+        return self.hidden_characters > 0
+
+    @property
+    def is_risky(self) -> bool:
+        """Whether the row carries a warning."""
+        return bool(self.flags)
+
+    @property
+    def hidden_words(self) -> str:
+        """How much is hidden, in words."""
+        lines = f", {self.hidden_lines:,} lines" if self.hidden_lines > 1 else ""
+        return f"{self.hidden_characters:,} more characters{lines}"
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """All rows: those shown at once, and those behind a count."""
+
+    first: tuple[Row, ...] = ()
+    more: tuple[Row, ...] = ()
+    left_out: int = 0
+    cut: tuple[Row, ...] = field(default=())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the tool is called without any argument: said plainly, never shown as a blank."""
+        return not self.first
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """Every row there is."""
+        return self.first + self.more
+
+    def top(self, count: int) -> tuple[Row, ...]:
+        """The `count` rows worth showing in a small space: risky ones first."""
+        return tuple(sorted(self.rows, key=lambda row: not row.is_risky)[:count])
+
+
+def rows(
+    text: str,
+    *,
+    secret_paths: Collection[str] = (),
+    locked_paths: Collection[str] = (),
+    risks: dict[str, str] | None = None,
+) -> Arguments:
+    """The rows of canonical JSON `text`.
+
+    `secret_paths` are JSON pointers that the schema marks writeOnly, `locked_paths` may not be edited, `risks` maps a
+    pointer to the reason why its value is risky. Raises `canonical.BadJson` for what is not JSON.
+    """
+    tree = canonical.parse(text)
+    found: list[Row] = []
+    left_out = 0
+    for path, name, value, depth, hidden in _leaves(tree):
+        if len(found) >= MAX_ROWS:
+            left_out += 1
+            continue
+        is_secret = hidden or path in secret_paths
+        row = _row(path, name, value, depth, is_secret=is_secret, is_locked=path in locked_paths)
+        if risks and path in risks:
+            row = _with_flag(row, risks[path])
+        found.append(row)
+    return Arguments(
+        first=tuple(found[:FIRST_ROWS]),
+        more=tuple(found[FIRST_ROWS:]),
+        left_out=left_out,
+        cut=tuple(row for row in found if row.is_cut),
+    )
+
+
+def whole(text: str, path: str, *, secret_paths: Collection[str] = ()) -> tuple[Segment, ...]:
+    """Every piece of the one value at JSON pointer `path`; raises KeyError when there is none."""
+    for found, _name, value, _depth, hidden in _leaves(canonical.parse(text)):
+        if found == path:
+            shown, _ = _shown(value)
+            return (segments.secret(shown),) if hidden or path in secret_paths else segments.split(shown)
+    raise KeyError(path)
+
+
+def pointer(parent: str, key: str | int) -> str:
+    """The JSON pointer of `key` below `parent`, exact (RFC 6901)."""
+    return f"{parent}/{str(key).replace('~', '~0').replace('/', '~1')}"
+
+
+_Leaf = tuple[str, str, "canonical.Tree", int, bool]
+
+
+def _leaves(tree: canonical.Tree) -> Iterator[_Leaf]:
+    """Every value that has no values inside, in order, with a readable name like `items[2].sku`.
+
+    An own stack: the depth of hostile input never meets the interpreter's. The last part says whether a key on the
+    way looks like a secret's.
+    """
+    todo: list[_Leaf] = [("", "", tree, 0, False)]
+    while todo:
+        path, name, value, depth, hidden = todo.pop()
+        if isinstance(value, dict) and value:
+            inside = [
+                (
+                    pointer(path, key),
+                    f"{name}.{key}" if name else key,
+                    item,
+                    depth + 1,
+                    hidden or is_secret_key(key),
+                )
+                for key, item in value.items()
+            ]
+            todo.extend(reversed(inside))
+        elif isinstance(value, list) and value:
+            inside = [
+                (pointer(path, index), f"{name}[{index}]", item, depth + 1, hidden)
+                for index, item in enumerate(value)
+            ]
+            todo.extend(reversed(inside))
+        elif path:
+            yield path, name, value, depth - 1, hidden
+        elif not isinstance(value, dict):
+            yield path, "(the whole value)", value, 0, hidden
+
+
+def _row(path: str, name: str, value: canonical.Tree, depth: int, *, is_secret: bool, is_locked: bool) -> Row:
+    shown, kind = _shown(value)
+    label = segments.split(name, mask=False)
+    if is_secret and value not in (None, True, False):
+        return Row(path, label, kind, (segments.secret(shown),), depth, locked=is_locked, secret=True)
+    head, rest = _cut(shown) if isinstance(value, str) else (shown, "")
+    pieces = segments.split(head)
+    flags = [*segments.odd(pieces), *(f"Name: {said}" for said in segments.odd(label))]
+    if rest and (in_rest := segments.odd(segments.split(rest[: INLINE_CHARACTERS * 4]))):
+        flags.extend(f"In the hidden part: {said}" for said in in_rest)
+    return Row(
+        path=path,
+        name=label,
+        type=kind,
+        segments=pieces,
+        depth=depth,
+        flags=tuple(flags),
+        locked=is_locked,
+        secret=any(piece.kind == "secret" for piece in pieces),
+        hidden_characters=len(rest),
+        hidden_lines=rest.count("\n") + 1 if rest else 0,
+        rest=segments.split(rest) if 0 < len(rest) <= INLINE_CHARACTERS else (),
+    )
+
+
+def _with_flag(row: Row, reason: str) -> Row:
+    return replace(row, flags=(reason, *row.flags))
+
+
+def _shown(value: canonical.Tree) -> tuple[str, str]:
+    """The value as text to read, and its type in a word."""
+    if isinstance(value, str):
+        return value, "text"
+    if isinstance(value, bool):
+        return ("true" if value else "false"), "yes/no"
+    if value is None:
+        return "null", "nothing"
+    if isinstance(value, canonical.Number):
+        return value.literal, "number"
+    return ("{ }", "empty object") if isinstance(value, dict) else ("[ ]", "empty list")
+
+
+def _cut(text: str) -> tuple[str, str]:
+    """Head and rest of a long text; a rest shorter than a line is not worth hiding."""
+    at = min(len(text), HEAD_CHARACTERS)
+    lines = 0
+    for index in range(at):
+        if text[index] == "\n":
+            lines += 1
+            if lines == HEAD_LINES:
+                at = index + 1
+                break
+    if len(text) - at < 80 and text.count("\n", at) < 2:
+        return text, ""
+    return text[:at], text[at:]

@@ -1,0 +1,174 @@
+"""The sentence people read first: made by the server from a tool's template and the call's arguments.
+
+A template is plain text with placeholders: ``Refund ${amount:money} to order {order_id}``. A placeholder is a dotted
+path (``customer.name``, ``items.0.sku``), optionally with a format: ``money`` and ``number`` put separators into a
+number's digits, ``count`` says how many items. ``{{`` and ``}}`` are braces. A sentence never fails: what is missing is
+said in its place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from reviewhub.core.display import secrets, segments
+from reviewhub.core.display.segments import Segment
+from reviewhub_agents import canonical
+
+VALUE_CHARACTERS = 80
+SENTENCE_CHARACTERS = 300
+DEFAULT_ARGUMENTS = 3
+
+_TOKENS = re.compile(r"\{\{|\}\}|\{([^{}:]{1,200})(?::([a-z]+))?\}")
+_FORMATS = {"", "money", "number", "count"}
+_DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of the sentence; `strong` for the values that matter. The text is masked, but still hostile."""
+
+    text: str
+    strong: bool = False
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """The part in pieces for a page."""
+        return segments.split(self.text)
+
+
+def sentence(*, tool: str, arguments_text: str, template: str = "") -> tuple[Part, ...]:
+    """The parts for one call; from the tool's name and first arguments when there is no template."""
+    tree = canonical.parse(arguments_text)
+    return _limited(_filled(template, tree) if template.strip() else _default(tool, tree))
+
+
+def plain(parts: tuple[Part, ...]) -> str:
+    """The sentence as one line of text without any control character, for titles, mails and events."""
+    return segments.plain(tuple(piece for part in parts for piece in part.segments))
+
+
+def pack(parts: tuple[Part, ...]) -> str:
+    """The parts as a short JSON text, to be stored beside a request so that a list loads no arguments."""
+    return json.dumps(
+        [[part.text, int(part.strong)] for part in parts], ensure_ascii=False, separators=(",", ":")
+    )
+
+
+def unpack(text: str) -> tuple[Part, ...]:
+    """The parts from what `pack` made; a text that is none of it becomes one plain part."""
+    try:
+        return tuple(Part(str(item), bool(strong)) for item, strong in json.loads(text))
+    except (ValueError, TypeError):
+        return (Part(text),)
+
+
+def faults(template: str) -> list[str]:
+    """What is wrong with a template, in words; empty when it can be used."""
+    found = [
+        f"The format “{form}” is unknown." for _, form in _TOKENS.findall(template) if form not in _FORMATS
+    ]
+    if re.search(r"[{}]", _TOKENS.sub("", template)):
+        found.append("A brace is not closed. Write {{ for a brace in the text.")
+    if len(template) > SENTENCE_CHARACTERS:
+        found.append(f"The sentence has {len(template)} characters; the limit is {SENTENCE_CHARACTERS}.")
+    return found
+
+
+def _filled(template: str, tree: canonical.Tree) -> list[Part]:
+    parts: list[Part] = []
+    at = 0
+    for match in _TOKENS.finditer(template):
+        parts.append(Part(template[at : match.start()]))
+        at = match.end()
+        if match.group() in ("{{", "}}"):
+            parts.append(Part(match.group()[0]))
+        else:
+            parts.append(_value(tree, match.group(1).strip(), match.group(2) or ""))
+    parts.append(Part(template[at:]))
+    return _joined(parts)
+
+
+def _joined(parts: list[Part]) -> list[Part]:
+    """A currency sign belongs to its number: `$` before a strong value becomes strong with it."""
+    done: list[Part] = []
+    for part in parts:
+        if not part.text:
+            continue
+        if part.strong and done and not done[-1].strong and done[-1].text[-1] in "$€£¥":
+            sign, before = done[-1].text[-1], done.pop().text[:-1]
+            if before:
+                done.append(Part(before))
+            part = Part(sign + part.text, strong=True)
+        done.append(part)
+    return done
+
+
+def _value(tree: canonical.Tree, path: str, form: str) -> Part:
+    here: canonical.Tree = tree
+    for key in path.split("."):
+        if isinstance(here, dict) and key in here:
+            here = here[key]
+        elif isinstance(here, list) and key.isdecimal() and len(key) < 9 and int(key) < len(here):
+            here = here[int(key)]
+        else:
+            return Part(f"(no {path})", strong=True)
+        if secrets.is_secret_key(key):
+            return Part(secrets.DOT * 8, strong=True)
+    return Part(_shown(here, form), strong=True)
+
+
+def _shown(value: canonical.Tree, form: str) -> str:
+    if isinstance(value, (dict, list)):
+        many = len(value)
+        return str(many) if form == "count" else f"{many} {'item' if many == 1 else 'items'}"
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = value.literal if isinstance(value, canonical.Number) else value
+    if form in ("money", "number") and _DIGITS.fullmatch(text):
+        return _separated(text)
+    if not text.strip():
+        return "(empty)" if not text else "(only spaces)"
+    text = secrets.masked(text)
+    return text if len(text) <= VALUE_CHARACTERS else f"{text[: VALUE_CHARACTERS - 1]}…"
+
+
+def _separated(digits: str) -> str:
+    """1240.00 → 1,240.00 without passing through a float."""
+    sign, digits = ("-", digits[1:]) if digits.startswith("-") else ("", digits)
+    whole, dot, rest = digits.partition(".")
+    groups = [whole[max(0, end - 3) : end] for end in range(len(whole), 0, -3)]
+    return f"{sign}{','.join(reversed(groups))}{dot}{rest}"
+
+
+def _default(tool: str, tree: canonical.Tree) -> list[Part]:
+    parts = [Part("Call "), Part(tool, strong=True)]
+    if not isinstance(tree, dict) or not tree:
+        return [*parts, Part(" without arguments")]
+    shown = list(tree)[:DEFAULT_ARGUMENTS]
+    for index, key in enumerate(shown):
+        parts.append(Part(f"{' with ' if index == 0 else ', '}{_clipped(key)} "))
+        parts.append(
+            Part(secrets.DOT * 8 if secrets.is_secret_key(key) else _shown(tree[key], ""), strong=True)
+        )
+    left = len(tree) - len(shown)
+    return [*parts, Part(f" and {left} more")] if left else parts
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+def _limited(parts: list[Part]) -> tuple[Part, ...]:
+    done: list[Part] = []
+    room = SENTENCE_CHARACTERS
+    for part in parts:
+        if len(part.text) > room:
+            done.append(Part(f"{part.text[:room]}…", part.strong))
+            break
+        done.append(part)
+        room -= len(part.text)
+    return tuple(done)
