@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
-from reviewhub.core.display import segments
+from reviewhub_agents import canonical
+
+from reviewhub.core.display import secrets, segments
 from reviewhub.core.display.secrets import is_secret_key
 from reviewhub.core.display.segments import Segment
-from reviewhub_agents import canonical
 
 HEAD_CHARACTERS = 700  # of one value; the rest opens on demand
 HEAD_LINES = 12
@@ -19,7 +20,7 @@ MAX_ROWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value: where it is (`path`, a JSON pointer), what it is, and its pieces (the head, when it is long)."""
+    """One value: where (`path`, a JSON pointer), what, and its pieces (of a long one, the head)."""
 
     path: str
     name: tuple[Segment, ...]
@@ -83,8 +84,9 @@ def rows(
 ) -> Arguments:
     """The rows of canonical JSON `text`.
 
-    `secret_paths` are JSON pointers that the schema marks writeOnly, `locked_paths` may not be edited, `risks` maps a
-    pointer to the reason why its value is risky. Raises `canonical.BadJson` for what is not JSON.
+    `secret_paths` are JSON pointers that the schema marks writeOnly, `locked_paths` may not be edited,
+    `risks` maps a pointer to the reason why its value is risky. Raises `canonical.BadJson` for what is not
+    JSON.
     """
     tree = canonical.parse(text)
     found: list[Row] = []
@@ -106,12 +108,32 @@ def rows(
     )
 
 
-def whole(text: str, path: str, *, secret_paths: Collection[str] = ()) -> tuple[Segment, ...]:
-    """Every piece of the one value at JSON pointer `path`; raises KeyError when there is none."""
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One sheet of a long value."""
+
+    segments: tuple[Segment, ...]
+    number: int
+    count: int
+    characters: int
+
+
+def sheet(text: str, path: str, *, number: int = 1, secret_paths: Collection[str] = ()) -> Sheet:
+    """Sheet `number` (from 1) of the value at JSON pointer `path`; raises KeyError when there is none.
+
+    A megabyte is read in sheets, so that no page holds more than a browser likes.
+    """
     for found, _name, value, _depth, hidden in _leaves(canonical.parse(text)):
         if found == path:
             shown, _ = _shown(value)
-            return (segments.secret(shown),) if hidden or path in secret_paths else segments.split(shown)
+            if hidden or path in secret_paths:
+                return Sheet((segments.secret(shown),), 1, 1, 0)
+            shown = secrets.masked(shown)  # before it is cut, or half a secret would pass unseen
+            count = max(1, -(-len(shown) // INLINE_CHARACTERS))
+            at = (number - 1) * INLINE_CHARACTERS
+            if not 1 <= number <= count:
+                raise KeyError(path)
+            return Sheet(segments.split(shown[at : at + INLINE_CHARACTERS]), number, count, len(shown))
     raise KeyError(path)
 
 
@@ -126,8 +148,8 @@ _Leaf = tuple[str, str, "canonical.Tree", int, bool]
 def _leaves(tree: canonical.Tree) -> Iterator[_Leaf]:
     """Every value that has no values inside, in order, with a readable name like `items[2].sku`.
 
-    An own stack: the depth of hostile input never meets the interpreter's. The last part says whether a key on the
-    way looks like a secret's.
+    An own stack: the depth of hostile input never meets the interpreter's. The last part says whether a key
+    on the way looks like a secret's.
     """
     todo: list[_Leaf] = [("", "", tree, 0, False)]
     while todo:
@@ -164,8 +186,7 @@ def _row(path: str, name: str, value: canonical.Tree, depth: int, *, is_secret: 
     head, rest = _cut(shown) if isinstance(value, str) else (shown, "")
     pieces = segments.split(head)
     flags = [*segments.odd(pieces), *(f"Name: {said}" for said in segments.odd(label))]
-    if rest and (in_rest := segments.odd(segments.split(rest[: INLINE_CHARACTERS * 4]))):
-        flags.extend(f"In the hidden part: {said}" for said in in_rest)
+    flags.extend(f"In the part not shown: {said}" for said in _odd_rest(rest))
     return Row(
         path=path,
         name=label,
@@ -179,6 +200,14 @@ def _row(path: str, name: str, value: canonical.Tree, depth: int, *, is_secret: 
         hidden_lines=rest.count("\n") + 1 if rest else 0,
         rest=segments.split(rest) if 0 < len(rest) <= INLINE_CHARACTERS else (),
     )
+
+
+def _odd_rest(rest: str) -> list[str]:
+    """What is strange in the part not shown; beyond its first sheet only that characters are hidden."""
+    said = segments.odd(segments.split(rest[:INLINE_CHARACTERS]))
+    if not said and segments.hidden_in(rest[INLINE_CHARACTERS:]):
+        said.append("hidden characters.")
+    return said
 
 
 def _with_flag(row: Row, reason: str) -> Row:
@@ -208,6 +237,7 @@ def _cut(text: str) -> tuple[str, str]:
             if lines == HEAD_LINES:
                 at = index + 1
                 break
+    at = next((end for start, end in secrets.find(text) if start < at < end), at)
     if len(text) - at < 80 and text.count("\n", at) < 2:
         return text, ""
     return text[:at], text[at:]

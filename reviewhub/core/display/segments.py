@@ -44,7 +44,7 @@ NAMES = {
 # All that is not everyday text: the text between the matches is taken as it is, so a megabyte stays cheap.
 _SPECIAL = re.compile(
     r"(?P<link>(?:https?|ftp|file|javascript|data|wss?|mailto):[!-~]+|www\.[!-~]+)"
-    r"|(?P<spaces>\A +| +(?=\n)| +\Z| {2,}|\t+)"
+    r"|(?P<spaces> +(?=\n)| {2,}|\t+)"
     r"|(?P<other>[^\n -~]+)"
 )
 _WORD = re.compile(r"[^\W_]+")
@@ -62,15 +62,20 @@ class Segment:
 
 def split(text: str, *, mask: bool = True) -> tuple[Segment, ...]:
     """`text` as segments; values with secret-looking shapes are masked unless `mask` is False."""
-    if not mask:
-        return tuple(_merge(_pieces(text)))
-    found: list[Segment] = []
+    inside = text.strip(" ")
+    if not inside:
+        return (_spaces(text),) if text else ()
+    lead = len(text) - len(text.lstrip(" "))
+    tail = len(text) - lead - len(inside)
+    found = [_spaces(text[:lead])] if lead else []
     at = 0
-    for start, end in secrets.find(text):
-        found.extend(_pieces(text[at:start]))
-        found.append(secret(text[start:end]))
+    for start, end in secrets.find(inside) if mask else ():
+        found.extend(_pieces(inside[at:start]))
+        found.append(secret(inside[start:end]))
         at = end
-    found.extend(_pieces(text[at:]))
+    found.extend(_pieces(inside[at:]))
+    if tail:
+        found.append(_spaces(text[-tail:]))
     return tuple(_merge(found))
 
 
@@ -108,6 +113,15 @@ def odd(parts: tuple[Segment, ...]) -> list[str]:
     elif parts and any(part.kind == "spaces" and " " in part.source for part in (parts[0], parts[-1])):
         said.append("Starts or ends with a space.")
     return said
+
+
+def hidden_in(text: str) -> int:
+    """How many kinds of hidden characters `text` holds; cheap for megabytes."""
+    return (
+        0
+        if text.isascii() and text.isprintable()
+        else sum(1 for one in set(text) - {"\n", "\t"} if _hidden(one))
+    )
 
 
 def _plain(part: Segment) -> str:
@@ -227,6 +241,7 @@ def _script(character: str) -> str:
     return unicodedata.name(character, "").split(" ")[0]
 
 
+@lru_cache(maxsize=4096)
 def _script_words(character: str) -> str:
     script = _script(character)
     if script == "FORM":

@@ -1,9 +1,9 @@
 """The sentence people read first: made by the server from a tool's template and the call's arguments.
 
-A template is plain text with placeholders: ``Refund ${amount:money} to order {order_id}``. A placeholder is a dotted
-path (``customer.name``, ``items.0.sku``), optionally with a format: ``money`` and ``number`` put separators into a
-number's digits, ``count`` says how many items. ``{{`` and ``}}`` are braces. A sentence never fails: what is missing is
-said in its place.
+A template is plain text with placeholders: ``Refund ${amount:money} to order {order_id}``. A placeholder is a
+dotted path (``customer.name``, ``items.0.sku``), optionally with a format: ``money`` and ``number`` put
+separators into a number's digits, ``count`` says how many items. ``{{`` and ``}}`` are braces. A sentence
+never fails: what is missing is said in its place.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import json
 import re
 from dataclasses import dataclass
 
+from reviewhub_agents import canonical
+
 from reviewhub.core.display import secrets, segments
 from reviewhub.core.display.segments import Segment
-from reviewhub_agents import canonical
 
 VALUE_CHARACTERS = 80
 SENTENCE_CHARACTERS = 300
