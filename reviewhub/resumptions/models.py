@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar, Self
+
 from django.db import models
 from django.db.models import Q
 
@@ -11,6 +13,14 @@ from reviewhub.core.transitions import Stateful
 from reviewhub.resumptions.states import ResumptionState
 from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import Pause
+
+
+class ResumptionRows(models.QuerySet["Resumption"]):
+    """Wakings."""
+
+    def open(self) -> Self:
+        """Those that still have to wake somebody, or are doing so; a branch has at most one."""
+        return self.filter(state__in=[ResumptionState.QUEUED, ResumptionState.CLAIMED])
 
 
 class Resumption(Stateful):
@@ -34,6 +44,8 @@ class Resumption(Stateful):
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
 
+    objects: ClassVar[models.Manager[Resumption]] = ResumptionRows.as_manager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["pause", "pause_version"], name="resumption_settlement_once"),
@@ -42,7 +54,9 @@ class Resumption(Stateful):
             ),
         ]
         indexes = [
-            models.Index(fields=["due_at"], name="resumption_due", condition=Q(state__in=["queued", "claimed"]))
+            models.Index(
+                fields=["due_at"], name="resumption_due", condition=Q(state__in=["queued", "claimed"])
+            )
         ]
 
     def __str__(self) -> str:

@@ -1,0 +1,55 @@
+"""Writes the outbox row that wakes a branch."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from django.db import transaction
+
+from reviewhub.core.clock import now
+from reviewhub.core.transitions import move
+from reviewhub.resumptions.models import Resumption
+from reviewhub.resumptions.nudge import nudge_after_commit
+from reviewhub.resumptions.states import RESUMPTION_EDGES
+from reviewhub.runs.models import Branch
+from reviewhub.runs.states import BRANCH_EDGES, BranchState
+from reviewhub.toolcalls.models import Pause
+
+Kind = Literal["poll", "hosted"]
+
+
+def enqueue(*, branch: Branch, pause: Pause | None, kind: Kind, due_at: datetime | None = None) -> Resumption:
+    """Makes the waking of `branch` due, in the caller's transaction, which holds the branch's lock.
+
+    A paused branch becomes `resuming`. One settlement (a pause at one version) is enqueued once: a second
+    call finds the row of the first. An older waking that is still open is abandoned: this one says more.
+
+    Args:
+        branch: locked and as it is stored.
+        pause: the pause that settled; None starts a hosted run, or picks up one that nobody holds.
+        kind: `hosted` is nudged to a worker after commit, `poll` waits for the agent's next write.
+        due_at: not before this time; now when left out.
+    """
+    if not transaction.get_connection().in_atomic_block:
+        raise RuntimeError("a waking is written in the transaction of what made it due")
+    version = Pause.objects.values_list("version", flat=True).get(pk=pause.pk) if pause else 0
+    if pause is not None:
+        found = Resumption.objects.filter(pause=pause, pause_version=version).first()
+        if found is not None:
+            return found
+    for older in Resumption.objects.open().filter(branch=branch):
+        move(older, to="abandoned", table=RESUMPTION_EDGES, ended_at=now(), lease_until=None)
+    row = Resumption.objects.create(
+        workspace_id=branch.workspace_id,
+        branch=branch,
+        pause=pause,
+        pause_version=version,
+        kind=kind,
+        due_at=due_at or now(),
+    )
+    if branch.state == BranchState.PAUSED:
+        move(branch, to=BranchState.RESUMING, table=BRANCH_EDGES)
+    if kind == "hosted" and due_at is None:
+        nudge_after_commit(row)
+    return row

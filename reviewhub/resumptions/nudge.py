@@ -1,0 +1,23 @@
+"""The hint to a worker that a waking can be read; losing it costs one sweep, never a waking."""
+
+from __future__ import annotations
+
+from celery import current_app
+from django.db import transaction
+
+from reviewhub.resumptions.models import Resumption
+
+# By name, since the layer that runs it stands above this one.
+RESUME_TASK = "hosting.resume"
+RETRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.1}
+
+
+def nudge_after_commit(resumption: Resumption) -> None:
+    """Sends the id to the broker once the running transaction is in; a dead broker is logged and no more."""
+    key = str(resumption.pk)
+
+    # A function of its own: Django logs the name of a robust hook that failed, and a partial has none.
+    def publish() -> None:
+        current_app.send_task(RESUME_TASK, args=[key], ignore_result=True, retry=True, retry_policy=RETRY)
+
+    transaction.on_commit(publish, robust=True)
