@@ -39,35 +39,30 @@ class Part:
         return segments.split(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """What people read first, in parts."""
-
-    parts: tuple[Part, ...]
-
-    @property
-    def plain(self) -> str:
-        """One line of text without any control character, for titles, mails and events."""
-        return segments.plain(tuple(piece for part in self.parts for piece in part.segments))
-
-    def to_text(self) -> str:
-        """A short JSON text, to be stored beside a request so that a list loads no arguments."""
-        pairs = [[part.text, int(part.strong)] for part in self.parts]
-        return json.dumps(pairs, ensure_ascii=False, separators=(",", ":"))
-
-    @classmethod
-    def from_text(cls, text: str) -> Sentence:
-        """The sentence from what `to_text` made; any other text becomes one plain part."""
-        try:
-            return cls(tuple(Part(str(item), bool(strong)) for item, strong in json.loads(text)))
-        except (ValueError, TypeError):
-            return cls((Part(text),))
-
-
-def sentence(*, tool: str, arguments_text: str, template: str = "") -> Sentence:
-    """The sentence for one call; from the tool's name and first arguments when there is no template."""
+def sentence(*, tool: str, arguments_text: str, template: str = "") -> tuple[Part, ...]:
+    """The parts for one call; from the tool's name and first arguments when there is no template."""
     tree = canonical.parse(arguments_text)
-    return Sentence(_limited(_filled(template, tree) if template.strip() else _default(tool, tree)))
+    return _limited(_filled(template, tree) if template.strip() else _default(tool, tree))
+
+
+def plain(parts: tuple[Part, ...]) -> str:
+    """The sentence as one line of text without any control character, for titles, mails and events."""
+    return segments.plain(tuple(piece for part in parts for piece in part.segments))
+
+
+def pack(parts: tuple[Part, ...]) -> str:
+    """The parts as a short JSON text, to be stored beside a request so that a list loads no arguments."""
+    return json.dumps(
+        [[part.text, int(part.strong)] for part in parts], ensure_ascii=False, separators=(",", ":")
+    )
+
+
+def unpack(text: str) -> tuple[Part, ...]:
+    """The parts from what `pack` made; a text that is none of it becomes one plain part."""
+    try:
+        return tuple(Part(str(item), bool(strong)) for item, strong in json.loads(text))
+    except (ValueError, TypeError):
+        return (Part(text),)
 
 
 def faults(template: str) -> list[str]:
