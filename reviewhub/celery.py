@@ -1,0 +1,94 @@
+"""Celery: how a committed change gets a worker's attention early. It carries ids and nothing that only it knows.
+
+A message is a hint. What it points to is a row, and the sweeps below find every row whose hint was lost, so any broker
+will do, also one in a folder.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from celery import Celery
+from celery.signals import worker_ready
+from kombu.transport import TRANSPORT_ALIASES
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reviewhub.settings")
+
+from django.conf import settings
+
+SWEEPS = (
+    "reviewhub.reviews.tasks.expire_due",
+    "reviewhub.hosting.tasks.sweep",
+    "reviewhub.gates.tasks.sweep_unknown",
+    "reviewhub.deliveries.tasks.send_due",
+)
+"""What beat starts every SWEEP_SECONDS, and every worker once when it is ready."""
+
+
+def _transport() -> dict[str, Any]:
+    """The broker and how to reach it."""
+    url: str = settings.CELERY_BROKER_URL
+    if url.startswith("filesystem:"):
+        folder = str(settings.VAR / "broker")
+        return {
+            "broker_url": "folder://",
+            "broker_transport_options": {
+                "data_folder_in": folder,
+                "data_folder_out": folder,
+                "control_folder": folder,
+                "polling_interval": 0.05,
+            },
+        }
+    options: dict[str, Any] = {}
+    if url.startswith(("redis:", "rediss:")):
+        options = {"socket_timeout": 10, "socket_connect_timeout": 2, "visibility_timeout": 600}
+    return {"broker_url": url, "broker_transport_options": options}
+
+
+TRANSPORT_ALIASES["folder"] = "reviewhub.ops.filebroker:Transport"
+app = Celery("reviewhub", set_as_current=True)
+app.conf.update(
+    **_transport(),
+    task_default_queue="reviewhub",
+    task_serializer="json",
+    accept_content=["json"],
+    task_ignore_result=True,
+    # At least once: a message leaves the broker when its task ended, also when the worker died in it.
+    task_acks_late=True,
+    task_reject_on_worker_lost=True,
+    worker_prefetch_multiplier=1,
+    # A request must not wait for a broker that is down: its change is committed, and a sweep will find it.
+    task_publish_retry_policy={
+        "max_retries": 1,
+        "interval_start": 0.05,
+        "interval_step": 0.1,
+        "interval_max": 0.2,
+    },
+    broker_connection_timeout=2,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    worker_enable_remote_control=False,
+    worker_send_task_events=False,
+    worker_hijack_root_logger=False,
+    worker_cancel_long_running_tasks_on_connection_loss=False,
+    timezone="UTC",
+    # The schedule lives in memory: a sweep that is due at every start needs no file to remember it.
+    beat_scheduler="celery.beat:Scheduler",
+    beat_schedule={
+        name: {
+            "task": name,
+            "schedule": settings.SWEEP_SECONDS,
+            "options": {"expires": 10 * settings.SWEEP_SECONDS},
+        }
+        for name in SWEEPS
+    },
+)
+app.autodiscover_tasks()
+
+
+@worker_ready.connect
+def sweep_at_start(**_: object) -> None:
+    """Looks at once for what was left behind while no worker ran."""
+    for name in SWEEPS:
+        app.send_task(name)

@@ -1,0 +1,77 @@
+"""`manage.py up`: everything on one machine under one supervisor."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from reviewhub.ops.port import listen
+from reviewhub.ops.ready import problems
+from reviewhub.ops.supervisor import Program, Supervisor
+
+
+class Command(BaseCommand):
+    """Web, worker and beat, started again when they die, all gone when this command is."""
+
+    help = "Runs web, worker and beat under one supervisor until Ctrl-C or SIGTERM."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Where to listen and what to run besides."""
+        parser.add_argument("--host", default=os.environ.get("HOST", "127.0.0.1"))
+        parser.add_argument("--port", type=int, default=int(os.environ.get("PORT", "8000")))
+        parser.add_argument("--console", action="store_true", help="logs go to this console, not to files")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Runs until it is stopped."""
+        if found := problems():
+            raise CommandError("Not ready: " + "; ".join(found[:3]) + ". Run: manage.py migrate")
+        listener = listen(options["host"], options["port"])
+        port = listener.getsockname()[1]
+        address = f"http://{options['host']}:{port}"
+        logs = None if options["console"] else settings.VAR / "log"
+        self.say_address(address, wanted=options["port"], port=port, logs=logs)
+        Supervisor(programs(address=address, fd=listener.fileno(), logs=logs)).run()
+        self.stdout.write("Stopped.")
+
+    def say_address(self, address: str, *, wanted: int, port: int, logs: Path | None) -> None:
+        """Tells where it runs."""
+        if port != wanted:
+            self.stdout.write(f"Port {wanted} is busy; using {port}.")
+        self.stdout.write(self.style.SUCCESS(f"ReviewHub runs at {address}  (Ctrl-C ends it)"))
+        if logs is not None:
+            self.stdout.write(f"Logs: {logs}/web.log, worker.log, beat.log")
+        self.stdout.flush()
+
+
+def programs(*, address: str, fd: int, logs: Path | None) -> list[Program]:
+    """What runs, in the order in which it starts; it is stopped the other way round."""
+    environment = {
+        "DJANGO_SETTINGS_MODULE": "reviewhub.settings",
+        "PUBLIC_URL": os.environ.get("PUBLIC_URL", address),
+        # Works from the source folder too, where neither distribution need be installed.
+        "PYTHONPATH": os.pathsep.join([str(settings.BASE_DIR), str(settings.BASE_DIR / "agents")]),
+    }
+
+    def program(name: str, module: str, *arguments: str, inherit: tuple[int, ...] = ()) -> Program:
+        log = logs / f"{name}.log" if logs else None
+        return Program(
+            name=name, module=module, arguments=arguments, environment=environment, inherit=inherit, log=log
+        )
+
+    return [
+        program("web", "django", "serve", "--fd", str(fd), inherit=(fd,)),
+        program("worker", "celery", *worker_arguments()),
+        program("beat", "celery", "--app", "reviewhub.celery", "beat", "--loglevel", "WARNING", "--pidfile="),
+    ]
+
+
+def worker_arguments() -> list[str]:
+    """Celery's command line for a worker: threads, since tasks wait for databases and networks, not for processors."""
+    return [
+        *("--app", "reviewhub.celery", "worker", "--pool", "threads", "--concurrency", "4"),
+        *("--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO"),
+    ]
