@@ -32,7 +32,7 @@ def _transport() -> dict[str, Any]:
     if url.startswith("filesystem:"):
         folder = str(settings.VAR / "broker")
         return {
-            "broker_url": "folder://",
+            "broker_url": "folder://localhost",
             "broker_transport_options": {
                 "data_folder_in": folder,
                 "data_folder_out": folder,
