@@ -32,6 +32,7 @@ class Event(models.Model):
     leaf = models.BinaryField(max_length=32)
     actor_kind = models.CharField(max_length=10)
     actor_id = models.UUIDField(null=True)
+    tool = models.CharField(max_length=200, blank=True)
     run_id = models.UUIDField(null=True)
     pause_id = models.UUIDField(null=True)
     request_id = models.UUIDField(null=True)
@@ -51,6 +52,8 @@ class Event(models.Model):
                 name="event_actor",
                 condition=models.Q(actor_id__isnull=False),
             ),
+            models.Index(fields=["workspace_id", "tool", "-id"], name="event_tool", condition=~models.Q(tool="")),
+            models.Index(fields=["workspace_id", "agent_id", "-id"], name="event_agent"),
             models.Index(fields=["xid", "id"], name="event_feed"),
         ]
 

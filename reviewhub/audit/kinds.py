@@ -1,0 +1,103 @@
+"""The register of audit kinds: every event has a kind, its kind has a payload model and a sentence.
+
+An app adds its own in its `kinds.py` (found by `AuditConfig.ready`):
+
+    @kind("review.decided", says="{actor} approved {tool}")
+    class ReviewDecided(Payload):
+        tool: str
+
+A payload holds only what JSON can say without loss: text, whole numbers, booleans, None, ids, times, lists of those.
+A field called `tool` names the tool that the event is about; the list of events can be filtered by it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from string import Formatter
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+_NAME = re.compile(r"[a-z][a-z_]*\.[a-z][a-z_]*")
+
+
+class Payload(BaseModel):
+    """What one event says beyond who, when and about what. Never changed once made, no field more than declared."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One registered kind."""
+
+    name: str
+    model: type[BaseModel]
+    says: str
+
+
+class UnknownKind(LookupError):
+    """No such kind of event is registered."""
+
+
+_kinds: dict[str, Kind] = {}
+_Model = TypeVar("_Model", bound=type[BaseModel])
+
+
+def kind(name: str, *, says: str) -> Callable[[_Model], _Model]:
+    """Registers a payload model under `name` (`noun.verb`), with the sentence that people read.
+
+    `says` may name `{actor}` and any field or property of the model, and nothing deeper.
+
+    Raises:
+        ValueError: when the name is taken or badly formed, the model is not frozen or takes extra fields, or the
+            sentence names something that is not there. It happens at start, not at the first event.
+    """
+
+    def register(model: _Model) -> _Model:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"audit kind {name!r} is not of the form noun.verb")
+        if name in _kinds:
+            raise ValueError(f"audit kind {name!r} is registered twice")
+        config = model.model_config
+        if not config.get("frozen") or config.get("extra") != "forbid":
+            raise ValueError(f"{model.__name__} must be frozen and forbid extra fields; derive it from Payload")
+        for wanted in _names(says):
+            if wanted != "actor" and wanted not in model.model_fields and not hasattr(model, wanted):
+                raise ValueError(f"the sentence of {name!r} names {wanted!r}, which {model.__name__} does not have")
+        _kinds[name] = Kind(name=name, model=model, says=says)
+        return model
+
+    return register
+
+
+def find(name: str) -> Kind:
+    """The kind called `name`, or UnknownKind."""
+    try:
+        return _kinds[name]
+    except KeyError:
+        raise UnknownKind(f"audit kind {name!r} is not registered") from None
+
+
+def names() -> list[str]:
+    """Every registered name, sorted."""
+    return sorted(_kinds)
+
+
+def sentence(kind: Kind, *, actor: str, data: BaseModel) -> str:
+    """The kind's sentence with the actor's name and the payload's values put in, as they are."""
+    return kind.says.format_map({name: actor if name == "actor" else getattr(data, name) for name in _names(kind.says)})
+
+
+def _names(says: str) -> set[str]:
+    """The names in braces; anything but a plain name (an index, an attribute, a conversion) is refused."""
+    found = set()
+    for _, name, spec, conversion in Formatter().parse(says):
+        if name is None:
+            continue
+        if not name.isidentifier() or spec or conversion:
+            raise ValueError(f"the sentence {says!r} may hold plain names only, not {name!r}")
+        found.add(name)
+    return found
