@@ -71,7 +71,7 @@ class Team(models.Model):
 
 
 class Role(models.TextChoices):
-    """What a member may do; every role may do what the ones before it may, save that managers do not decide."""
+    """What a member may do: `accounts.permissions` says it in full."""
 
     REVIEWER = "reviewer"
     MANAGER = "manager"

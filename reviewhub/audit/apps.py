@@ -1,5 +1,7 @@
+from importlib import import_module
+
 from django.apps import AppConfig, apps
-from django.utils.module_loading import import_module, module_has_submodule
+from django.utils.module_loading import module_has_submodule
 
 
 class AuditConfig(AppConfig):

@@ -6,8 +6,8 @@ An app adds its own in its `kinds.py` (found by `AuditConfig.ready`):
     class ReviewDecided(Payload):
         tool: str
 
-A payload holds only what JSON can say without loss: text, whole numbers, booleans, None, ids, times, lists of those.
-A field called `tool` names the tool that the event is about; the list of events can be filtered by it.
+A payload holds only what JSON can say without loss: text, whole numbers, booleans, None, ids, times, lists of
+those. A field called `tool` names the tool that the event is about; the list of events can be filtered by it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-z][a-z_]*\.[a-z][a-z_]*")
 
 
 class Payload(BaseModel):
-    """What one event says beyond who, when and about what. Never changed once made, no field more than declared."""
+    """What one event says beyond who, when and about what: no field more than declared, never changed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -43,30 +43,34 @@ class UnknownKind(LookupError):
 
 
 _kinds: dict[str, Kind] = {}
-_Model = TypeVar("_Model", bound=type[BaseModel])
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
-def kind(name: str, *, says: str) -> Callable[[_Model], _Model]:
+def kind(name: str, *, says: str) -> Callable[[type[_Model]], type[_Model]]:
     """Registers a payload model under `name` (`noun.verb`), with the sentence that people read.
 
     `says` may name `{actor}` and any field or property of the model, and nothing deeper.
 
     Raises:
-        ValueError: when the name is taken or badly formed, the model is not frozen or takes extra fields, or the
+        ValueError: the name is taken or badly formed, the model is not frozen or takes extra fields, or the
             sentence names something that is not there. It happens at start, not at the first event.
     """
 
-    def register(model: _Model) -> _Model:
+    def register(model: type[_Model]) -> type[_Model]:
         if not _NAME.fullmatch(name):
             raise ValueError(f"audit kind {name!r} is not of the form noun.verb")
         if name in _kinds:
             raise ValueError(f"audit kind {name!r} is registered twice")
         config = model.model_config
         if not config.get("frozen") or config.get("extra") != "forbid":
-            raise ValueError(f"{model.__name__} must be frozen and forbid extra fields; derive it from Payload")
+            raise ValueError(
+                f"{model.__name__} must be frozen and forbid extra fields; derive it from Payload"
+            )
         for wanted in _names(says):
             if wanted != "actor" and wanted not in model.model_fields and not hasattr(model, wanted):
-                raise ValueError(f"the sentence of {name!r} names {wanted!r}, which {model.__name__} does not have")
+                raise ValueError(
+                    f"the sentence of {name!r} names {wanted!r}, which {model.__name__} does not have"
+                )
         _kinds[name] = Kind(name=name, model=model, says=says)
         return model
 
@@ -88,7 +92,9 @@ def names() -> list[str]:
 
 def sentence(kind: Kind, *, actor: str, data: BaseModel) -> str:
     """The kind's sentence with the actor's name and the payload's values put in, as they are."""
-    return kind.says.format_map({name: actor if name == "actor" else getattr(data, name) for name in _names(kind.says)})
+    return kind.says.format_map(
+        {name: actor if name == "actor" else getattr(data, name) for name in _names(kind.says)}
+    )
 
 
 def _names(says: str) -> set[str]:

@@ -3,13 +3,14 @@
     leaf    = SHA-256("reviewhub event 1\n"   ‖ workspace ‖ kind length ‖ kind ‖ at ‖ payload)
     payload = SHA-256("reviewhub payload 1\n" ‖ salt ‖ body)
 
-`workspace` is the UUID's 16 bytes; `kind length` two bytes, big-endian; `kind` UTF-8; `at` the microseconds since
-1970-01-01T00:00:00Z as eight bytes, big-endian, two's complement; `payload` 32 bytes; `salt` 16 random bytes; `body` the canonical
-JSON text of {actor, data, refs, sentence} in UTF-8. Every part but the last of each line has a fixed or stated
-length, so no two different events have the same input; the first words keep leaves, payloads and the tree's nodes
-apart.
+`workspace` is the UUID's 16 bytes; `kind length` two bytes, big-endian; `kind` UTF-8; `at` the microseconds
+since 1970-01-01T00:00:00Z as eight bytes, big-endian, two's complement; `payload` 32 bytes; `salt` 16 random
+bytes; `body` the canonical JSON text of {actor, data, refs, sentence} in UTF-8. Every part but the last of
+each line has a fixed or stated length, so no two different events have the same input; the first words keep
+leaves, payloads and the tree's nodes apart.
 
-The salt is why the payload can be erased: without it nobody can confirm a guess about what an erased event said.
+The salt is why the payload can be erased: without it nobody can confirm a guess about what an erased event
+said.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from django.db.models import Func
 
 
 class CurrentXid(Func):
-    """The writing transaction's id on PostgreSQL (the change feed reads below the oldest open one); 0 on SQLite."""
+    """The writing transaction's id on PostgreSQL (the feed reads below the oldest open one); 0 on SQLite."""
 
     template = "0"
     output_field = models.BigIntegerField()
@@ -21,8 +21,8 @@ class CurrentXid(Func):
 class Event(models.Model):
     """One thing that happened. Append-only: triggers refuse UPDATE, DELETE and TRUNCATE.
 
-    `leaf` is the event's own hash, see `audit.leaf`. The plain ids let pages and the change feed find events; they are
-    no foreign keys, so nothing that is removed later can take an event along.
+    `leaf` is the event's own hash, see `audit.leaf`. The plain ids let pages and the change feed find events;
+    they are no foreign keys, so nothing that is removed later can take an event along.
     """
 
     workspace_id = models.UUIDField()
@@ -43,16 +43,22 @@ class Event(models.Model):
         indexes = [
             models.Index(fields=["workspace_id", "-id"], name="event_workspace"),
             models.Index(fields=["workspace_id", "kind", "-id"], name="event_kind"),
-            models.Index(fields=["run_id", "-id"], name="event_run", condition=models.Q(run_id__isnull=False)),
             models.Index(
-                fields=["request_id", "-id"], name="event_request", condition=models.Q(request_id__isnull=False)
+                fields=["run_id", "-id"], name="event_run", condition=models.Q(run_id__isnull=False)
+            ),
+            models.Index(
+                fields=["request_id", "-id"],
+                name="event_request",
+                condition=models.Q(request_id__isnull=False),
             ),
             models.Index(
                 fields=["workspace_id", "actor_id", "-id"],
                 name="event_actor",
                 condition=models.Q(actor_id__isnull=False),
             ),
-            models.Index(fields=["workspace_id", "tool", "-id"], name="event_tool", condition=~models.Q(tool="")),
+            models.Index(
+                fields=["workspace_id", "tool", "-id"], name="event_tool", condition=~models.Q(tool="")
+            ),
             models.Index(fields=["workspace_id", "agent_id", "-id"], name="event_agent"),
             models.Index(fields=["xid", "id"], name="event_feed"),
         ]

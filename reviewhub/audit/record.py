@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 import uuid
@@ -14,6 +13,7 @@ from typing import Any
 
 from django.db import connection, transaction
 from pydantic import BaseModel
+from reviewhub_agents.canonical import dumps
 
 from reviewhub.audit import kinds
 from reviewhub.audit.leaf import SALT_BYTES, leaf_hash, payload_hash
@@ -24,8 +24,8 @@ from reviewhub.core.actors import Actor
 
 _MAX_ACTOR_NAME = 200
 _MAX_TOOL = 200
-# What no database text column takes: U+0000 and halves of surrogate pairs. Input never holds them (`canonical` refuses
-# them); should one come by another way, the record must still be written.
+# What no database text column takes: U+0000 and halves of surrogate pairs. Input never holds them
+# (`canonical` refuses them); should one come by another way, the record must still be written.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -107,13 +107,15 @@ def _checked(entry: Entry) -> tuple[Entry, str]:
 
 
 def _write(entry: Entry, sentence: str, at: datetime) -> Event:
-    body = _canonical(
-        {
-            "actor": _actor(entry.actor),
-            "data": entry.data.model_dump(mode="json"),
-            "refs": {name: str(value) for name, value in _refs(entry).items() if value is not None},
-            "sentence": sentence,
-        }
+    body = dumps(
+        _storable_tree(
+            {
+                "actor": _actor(entry.actor),
+                "data": entry.data.model_dump(mode="json"),
+                "refs": {name: str(value) for name, value in _refs(entry).items() if value is not None},
+                "sentence": sentence,
+            }
+        )
     )
     salt = secrets.token_bytes(SALT_BYTES)
     hashed = payload_hash(salt=salt, body=body)
@@ -156,13 +158,6 @@ def _actor(actor: Actor) -> dict[str, str | None]:
         "ip": actor.ip,
         "http_request": actor.http_request,
     }
-
-
-def _canonical(tree: dict[str, Any]) -> str:
-    """Keys sorted, no white space, only the escapes that JSON demands."""
-    return json.dumps(
-        _storable_tree(tree), sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    )
 
 
 def _storable_tree(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """The one signal of the product, sent after the commit that wrote an event.
 
-It is a hint within this process: losing it loses nothing, since every reader tails the table. A receiver that fails is
-logged and stops nobody else.
+It is a hint within this process: losing it loses nothing, since every reader tails the table. A receiver that
+fails is logged and stops nobody else.
 """
 
 from __future__ import annotations

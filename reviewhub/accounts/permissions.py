@@ -1,0 +1,252 @@
+"""Who may do what: the one function that the API, the pages and the sockets ask.
+
+Pure: it reads the rows it is given and asks the database for nothing but a member's teams, once. Lists are
+narrowed by `scope_of`, single things are checked by `require`. What a caller may not even see is NotFound, so
+that ids of others tell nothing; what they see but may not do is Forbidden.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Final
+
+from reviewhub.accounts.models import Agent, AgentKey, Member, Role
+from reviewhub.core.errors import Forbidden, NotFound
+
+
+class Action(StrEnum):
+    """Everything that somebody may ask for."""
+
+    QUEUE_READ = "queue.read"
+    REQUEST_READ = "request.read"
+    REQUEST_DECIDE = "request.decide"
+    REQUEST_CLAIM = "request.claim"
+    REQUEST_COMMENT = "request.comment"
+    REQUEST_ASK = "request.ask"
+    RUN_READ = "run.read"
+    RUN_WRITE = "run.write"
+    RUN_START = "run.start"
+    RUN_CANCEL = "run.cancel"
+    RUN_RESUME = "run.resume"
+    OUTCOME_REPORT = "outcome.report"
+    CHECKPOINT_READ = "checkpoint.read"
+    CHECKPOINT_FORK = "checkpoint.fork"
+    CHECKPOINT_REWRITE = "checkpoint.rewrite"
+    POST_REVIEW_GRADE = "post_review.grade"
+    QUESTION_ANSWER = "question.answer"
+    SECRET_REVEAL = "secret.reveal"  # noqa: S105  an action's name
+    AUDIT_READ = "audit.read"
+    INSIGHTS_READ = "insights.read"
+    POLICY_READ = "policy.read"
+    POLICY_EXPLAIN = "policy.explain"
+    POLICY_EDIT = "policy.edit"
+    PEOPLE_READ = "people.read"
+    PEOPLE_EDIT = "people.edit"
+    AGENTS_READ = "agents.read"
+    AGENTS_EDIT = "agents.edit"
+    AGENTS_STOP = "agents.stop"
+    TOOLS_READ = "tools.read"
+    TOOLS_DECLARE = "tools.declare"
+    TOOLS_EDIT = "tools.edit"
+
+
+# What an agent's key may do to what is its own agent's. It decides nothing, whoever owns it.
+AGENT: Final = frozenset(
+    {
+        Action.RUN_READ,
+        Action.RUN_WRITE,
+        Action.RUN_CANCEL,
+        Action.OUTCOME_REPORT,
+        Action.CHECKPOINT_READ,
+        Action.CHECKPOINT_FORK,
+        Action.QUESTION_ANSWER,
+        Action.POLICY_EXPLAIN,
+        Action.TOOLS_READ,
+        Action.TOOLS_DECLARE,
+    }
+)
+# What is left of it when the agent is stopped: read, poll, and say how the calls ended that were under way.
+STOPPED_AGENT: Final = frozenset(
+    {Action.RUN_READ, Action.CHECKPOINT_READ, Action.TOOLS_READ, Action.OUTCOME_REPORT}
+)
+
+_SEEING: Final = frozenset(
+    {
+        Action.QUEUE_READ,
+        Action.REQUEST_READ,
+        Action.RUN_READ,
+        Action.CHECKPOINT_READ,
+        Action.POLICY_READ,
+        Action.POLICY_EXPLAIN,
+        Action.AGENTS_READ,
+        Action.TOOLS_READ,
+    }
+)
+_TALKING: Final = frozenset({Action.REQUEST_COMMENT, Action.REQUEST_ASK})
+_WATCHING: Final = frozenset({Action.AUDIT_READ, Action.INSIGHTS_READ, Action.PEOPLE_READ})
+# What answers for a team: only its members do these, whatever else their role allows.
+_DECIDING: Final = frozenset(
+    {
+        Action.REQUEST_DECIDE,
+        Action.REQUEST_CLAIM,
+        Action.CHECKPOINT_REWRITE,
+        Action.CHECKPOINT_FORK,
+        Action.RUN_RESUME,
+        Action.RUN_START,
+        Action.POST_REVIEW_GRADE,
+        Action.SECRET_REVEAL,
+    }
+)
+_RUNNING: Final = frozenset(
+    {Action.POLICY_EDIT, Action.PEOPLE_EDIT, Action.AGENTS_EDIT, Action.AGENTS_STOP, Action.TOOLS_EDIT}
+)
+
+# Role → what it may do in the teams it belongs to, and what anywhere in its workspace.
+IN_OWN_TEAMS: Final[dict[str, frozenset[Action]]] = {
+    Role.REVIEWER: _SEEING | _TALKING | _DECIDING | {Action.RUN_CANCEL},
+    Role.MANAGER: frozenset(),
+    Role.ADMIN: _DECIDING,
+}
+ANYWHERE: Final[dict[str, frozenset[Action]]] = {
+    Role.REVIEWER: frozenset(),
+    Role.MANAGER: _SEEING | _TALKING | _WATCHING,
+    Role.ADMIN: _SEEING | _TALKING | _WATCHING | _RUNNING | {Action.RUN_CANCEL},
+}
+
+
+class AgentStopped(Forbidden):
+    """This agent was stopped. Its keys may read, poll and report outcomes, nothing else."""
+
+    code = "agent_stopped"
+
+
+@dataclass(frozen=True)
+class AgentCaller:
+    """A program that showed a key of its agent."""
+
+    key: AgentKey
+    agent: Agent
+
+    is_authenticated = True
+
+    @property
+    def workspace_id(self) -> uuid.UUID:
+        """The workspace that the key is good for."""
+        return self.key.workspace_id
+
+
+@dataclass(frozen=True)
+class MemberCaller:
+    """A signed-in person, in one of the workspaces they belong to."""
+
+    member: Member
+
+    is_authenticated = True
+
+    @property
+    def workspace_id(self) -> uuid.UUID:
+        """The workspace that the membership is in."""
+        return self.member.workspace_id
+
+    @cached_property
+    def team_ids(self) -> frozenset[uuid.UUID]:
+        """The teams of the member, read once per caller; a caller lives as long as a request."""
+        return frozenset(team.pk for team in self.member.teams.all())
+
+
+Caller = AgentCaller | MemberCaller
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What somebody wants to act on.
+
+    `team_ids` are the teams that may see it: of a request those its requirement names or named; of a run its
+    agent's team and the teams of its requests; none for what belongs to the whole workspace. `agent_id` is
+    the agent whose it is, None for what belongs to no agent.
+    """
+
+    workspace_id: uuid.UUID
+    team_ids: frozenset[uuid.UUID] = frozenset()
+    agent_id: uuid.UUID | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """What a caller's lists are narrowed to; None stands for no bound other than the workspace."""
+
+    workspace_id: uuid.UUID
+    team_ids: frozenset[uuid.UUID] | None = None
+    agent_id: uuid.UUID | None = None
+
+
+def allowed(caller: Caller, action: Action, target: Target) -> bool:
+    """Whether `caller` may do `action` to `target`."""
+    if not sees(caller, target):
+        return False
+    if isinstance(caller, AgentCaller):
+        return action in (STOPPED_AGENT if caller.agent.stopped_at else AGENT)
+    role = caller.member.role
+    if action in ANYWHERE[role]:
+        return True
+    return action in IN_OWN_TEAMS[role] and _concerns(caller, action, target)
+
+
+def sees(caller: Caller, target: Target) -> bool:
+    """Whether `caller` may know that `target` is there."""
+    if not _is_active(caller) or target.workspace_id != caller.workspace_id:
+        return False
+    if isinstance(caller, AgentCaller):
+        return target.agent_id in (None, caller.agent.pk)
+    if caller.member.role in (Role.MANAGER, Role.ADMIN) or not target.team_ids:
+        return True
+    return not target.team_ids.isdisjoint(caller.team_ids)
+
+
+def require(caller: Caller, action: Action, target: Target) -> None:
+    """Returns when `caller` may do `action` to `target`.
+
+    Raises:
+        NotFound: the caller may not know that it is there.
+        AgentStopped: the agent could, were it not stopped.
+        Forbidden: the caller sees it and may not do this.
+    """
+    if allowed(caller, action, target):
+        return
+    if not sees(caller, target):
+        raise NotFound()
+    if isinstance(caller, AgentCaller) and caller.agent.stopped_at and action in AGENT:
+        raise AgentStopped()
+    raise Forbidden()
+
+
+def scope_of(caller: Caller) -> Scope:
+    """What `caller`'s lists hold at most; for somebody inactive that is nothing.
+
+    Raises:
+        NotFound: the caller is no longer active.
+    """
+    if not _is_active(caller):
+        raise NotFound()
+    if isinstance(caller, AgentCaller):
+        return Scope(workspace_id=caller.workspace_id, agent_id=caller.agent.pk)
+    if caller.member.role in (Role.MANAGER, Role.ADMIN):
+        return Scope(workspace_id=caller.workspace_id)
+    return Scope(workspace_id=caller.workspace_id, team_ids=caller.team_ids)
+
+
+def _is_active(caller: Caller) -> bool:
+    if isinstance(caller, AgentCaller):
+        same = caller.key.agent_id == caller.agent.pk and caller.key.workspace_id == caller.agent.workspace_id
+        return same and caller.key.revoked_at is None
+    return caller.member.is_active and caller.member.person.is_active
+
+
+def _concerns(caller: MemberCaller, action: Action, target: Target) -> bool:
+    """Deciding needs a team in common; seeing what belongs to the whole workspace does not."""
+    if not target.team_ids:
+        return action not in _DECIDING
+    return not target.team_ids.isdisjoint(caller.team_ids)

@@ -1,0 +1,52 @@
+"""Fixtures for every test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reviewhub.accounts.models import Member
+from tests.cast import Cast, make_cast
+
+
+@pytest.fixture(autouse=True)
+def _fast_passwords(settings: Any) -> None:
+    """Argon2 is slow on purpose; no test is about how slow."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def cast(db: None) -> Cast:
+    """Everybody, in the database."""
+    return make_cast()
+
+
+@pytest.fixture
+def alice(cast: Cast) -> Member:
+    """Admin of Northwind, in no team."""
+    return cast.alice
+
+
+@pytest.fixture
+def bob(cast: Cast) -> Member:
+    """Reviewer of Northwind, team Support."""
+    return cast.bob
+
+
+@pytest.fixture
+def dave(cast: Cast) -> Member:
+    """Reviewer of Northwind, team Finance."""
+    return cast.dave
+
+
+@pytest.fixture
+def carol(cast: Cast) -> Member:
+    """Manager of Northwind."""
+    return cast.carol
+
+
+@pytest.fixture
+def mallory(cast: Cast) -> Member:
+    """Admin of another workspace."""
+    return cast.mallory
