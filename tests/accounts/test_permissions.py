@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import uuid
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from reviewhub.accounts.permissions import (
     sees,
 )
 from reviewhub.core.errors import Forbidden, NotFound
+from tests.cast import Cast, caller
 
 NORTHWIND, CONTOSO = uuid.UUID(int=1), uuid.UUID(int=2)
 SUPPORT, FINANCE = uuid.UUID(int=11), uuid.UUID(int=12)
@@ -41,9 +43,9 @@ def person(role: str, *teams: uuid.UUID, active: bool = True, known: bool = True
     member = Member(
         workspace=Workspace(id=NORTHWIND), person=Person(is_active=known), role=role, is_active=active
     )
-    caller = MemberCaller(member)
-    caller.__dict__["team_ids"] = frozenset(teams)
-    return caller
+    made = MemberCaller(member)
+    made.__dict__["team_ids"] = frozenset(teams)
+    return made
 
 
 def program(*, stopped: bool = False, revoked: bool = False) -> AgentCaller:
@@ -137,20 +139,20 @@ def test_each_may_do_exactly_what_the_table_says(who: str) -> None:
 @pytest.mark.parametrize("who", CALLERS)
 def test_what_is_not_seen_is_not_found_and_the_rest_forbidden(who: str) -> None:
     for action, (where, target) in itertools.product(Action, TARGETS.items()):
-        caller = CALLERS[who]
+        somebody = CALLERS[who]
         if expected(who, action, where):
-            require(caller, action, target)
-            assert sees(caller, target), "nobody may do something to what they do not see"
+            require(somebody, action, target)
+            assert sees(somebody, target), "nobody may do something to what they do not see"
             continue
         with pytest.raises((NotFound, Forbidden)) as raised:
-            require(caller, action, target)
-        assert isinstance(raised.value, NotFound) != sees(caller, target), (action, where)
+            require(somebody, action, target)
+        assert isinstance(raised.value, NotFound) != sees(somebody, target), (action, where)
 
 
 def test_nobody_sees_another_workspace_and_the_inactive_see_nothing() -> None:
-    for (who, caller), (where, target) in itertools.product(CALLERS.items(), TARGETS.items()):
+    for (who, somebody), (where, target) in itertools.product(CALLERS.items(), TARGETS.items()):
         if where.startswith("elsewhere") or who not in LETTERS:
-            assert not sees(caller, target), (who, where)
+            assert not sees(somebody, target), (who, where)
 
 
 def test_a_stopped_agent_is_told_so_where_it_could_have_acted() -> None:
@@ -163,9 +165,9 @@ def test_a_stopped_agent_is_told_so_where_it_could_have_acted() -> None:
 
 
 def test_a_key_whose_agent_is_in_another_workspace_opens_nothing() -> None:
-    caller = program()
-    caller.agent.workspace_id = CONTOSO
-    assert not any(sees(caller, target) for target in TARGETS.values())
+    mixed = program()
+    mixed.agent.workspace_id = CONTOSO
+    assert not any(sees(mixed, target) for target in TARGETS.values())
 
 
 def test_lists_are_as_narrow_as_single_things() -> None:
@@ -178,10 +180,7 @@ def test_lists_are_as_narrow_as_single_things() -> None:
 
 
 @pytest.mark.django_db
-def test_teams_are_read_once_per_caller(cast, django_assert_num_queries) -> None:  # type:
-ignore[no-untyped-def]
-    from tests.cast import caller
-
+def test_teams_are_read_once_per_caller(cast: Cast, django_assert_num_queries: Any) -> None:
     bob = caller(cast.bob)
     target = Target(workspace_id=cast.workspace.pk, team_ids=frozenset({cast.support.pk}))
     with django_assert_num_queries(1):
