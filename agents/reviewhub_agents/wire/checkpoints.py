@@ -1,0 +1,133 @@
+"""Checkpoints: immutable commits of an agent's state."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from .base import Wire
+from .enums import ChangeOp, ChangeOpField
+from .fields import MAX_ITEMS, Count, Digest, Epoch, Id, Json, JsonObject, Name, Positive, Text, Time, Title
+
+_HINTS = frozenset({"changed", "append", "unchanged"})
+_CONTENT = _HINTS | {"state", "parent", "parent_hash", "node", "step", "plan"}
+
+
+class PlanRef(Wire):
+    """Which step of which version of its plan the agent was at."""
+
+    version: Positive
+    step: Count
+
+
+class CheckpointIn(Wire):
+    """A state to save: whole (`state`), or as what changed since the parent, or the id of one saved before.
+
+    With hints every field of the parent is either in `changed`, in `append` (items added to its end) or in
+    `unchanged`; `parent_hash` says which state they are relative to.
+    """
+
+    id: Id | None = None
+    parent: Id | None = None
+    node: Annotated[str, Field(max_length=200)] = ""
+    step: Count = 0
+    plan: PlanRef | None = None
+    state: JsonObject | None = None
+    changed: JsonObject | None = None
+    append: dict[str, list[Json]] | None = None
+    unchanged: list[str] | None = None
+    parent_hash: Digest | None = None
+
+    @property
+    def has_hints(self) -> bool:
+        """Whether the state is given as changes to the parent's."""
+        return not _HINTS.isdisjoint(self.model_fields_set)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        given = self.model_fields_set
+        if self.id is not None:
+            if given & _CONTENT:
+                raise ValueError("A checkpoint saved before is named by its id alone.")
+        elif (self.state is not None) == self.has_hints:
+            raise ValueError("Give exactly one of: id, state, or the hints changed/append/unchanged.")
+        elif self.has_hints and (self.parent_hash is None or self.parent is None):
+            raise ValueError("Hints need parent and parent_hash: they say what changed since that state.")
+        return self
+
+
+class CheckpointRef(Wire):
+    """Which checkpoint, and the hash of its state."""
+
+    id: Id
+    hash: Digest
+
+
+class CheckpointSave(CheckpointIn):
+    """`POST /runs/{run}/checkpoints`."""
+
+    branch: Name = "main"
+    epoch: Epoch | None = None
+    reason: Text = ""
+
+    @model_validator(mode="after")
+    def _not_by_id(self) -> Self:
+        if self.id is not None:
+            raise ValueError("This checkpoint is saved already.")
+        return self
+
+
+class CheckpointOut(Wire):
+    """A checkpoint; `state` only when asked for (`?state=full`), `fields` with `?state=fields`."""
+
+    id: Id
+    run: Id
+    branch: Id
+    branch_name: Name
+    number: Count
+    hash: Digest
+    parent: Id | None = None
+    node: str = ""
+    step: Count = 0
+    plan: PlanRef | None = None
+    size: Annotated[Count, Field(description="Bytes of the state's canonical text.")] = 0
+    reason: Text = ""
+    author: Title = ""
+    created_at: Time
+    state: JsonObject | None = None
+    fields: dict[str, Digest] | None = None
+
+
+class CheckpointList(Wire):
+    """`GET /runs/{run}/checkpoints`, newest first; `next` is the cursor of the following page."""
+
+    items: list[CheckpointOut]
+    next: str | None = None
+
+
+class Change(Wire):
+    """One step of an edit at a JSON pointer. What no change names keeps its bytes."""
+
+    op: ChangeOpField
+    path: Text
+    value: Json = None
+
+    @model_validator(mode="after")
+    def _value_where_needed(self) -> Self:
+        if (self.op is ChangeOp.REMOVE) == self.was_given("value"):
+            raise ValueError("set and insert need a value; remove has none.")
+        if self.path and not self.path.startswith("/"):
+            raise ValueError('A JSON pointer is "" or starts with a slash.')
+        return self
+
+
+Changes = Annotated[list[Change], Field(max_length=MAX_ITEMS)]
+
+
+class ForkBody(Wire):
+    """`POST /checkpoints/{checkpoint}/fork`: go on from here on a new branch, perhaps with another state."""
+
+    branch: Name | None = None
+    changes: Changes = []
+    reason: Text = ""

@@ -1,0 +1,210 @@
+"""The words that have one exact spelling on the wire."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from .fields import Lax
+
+
+class Effect(StrEnum):
+    """What running a tool twice would do."""
+
+    READ = "read"
+    IDEMPOTENT = "idempotent"
+    ONCE = "once"
+
+
+class Risk(StrEnum):
+    """How much harm a wrong call does."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+class RunState(StrEnum):
+    """Where a run stands; derived from its branches."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    QUARANTINED = "quarantined"
+
+
+class BranchState(StrEnum):
+    """Where a branch stands."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    RESUMING = "resuming"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    SUPERSEDED = "superseded"
+    QUARANTINED = "quarantined"
+
+
+class PauseState(StrEnum):
+    """Whether any call of a pause still waits."""
+
+    WAITING = "waiting"
+    SETTLED = "settled"
+
+
+class CallState(StrEnum):
+    """Where a tool call stands."""
+
+    PROPOSED = "proposed"
+    WAITING = "waiting"
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    STARTED = "started"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    SKIPPED = "skipped"
+
+
+class RequestState(StrEnum):
+    """Where a review request stands."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    EDITED = "edited"
+    REJECTED = "rejected"
+    RESPONDED = "responded"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+    CANCELLED = "cancelled"
+    HAPPENED = "happened"
+    DID_NOT_HAPPEN = "did_not_happen"
+    SKIPPED = "skipped"
+
+
+class RequestKind(StrEnum):
+    """What people are asked: may it run, or did it happen."""
+
+    APPROVAL = "approval"
+    UNKNOWN = "unknown"
+
+
+class ResumptionState(StrEnum):
+    """Where a resumption stands."""
+
+    QUEUED = "queued"
+    CLAIMED = "claimed"
+    DONE = "done"
+    FAILED = "failed"
+    ABANDONED = "abandoned"
+
+
+class DecisionType(StrEnum):
+    """The final answer to a tool call."""
+
+    APPROVE = "approve"
+    EDIT = "edit"
+    REJECT = "reject"
+    RESPOND = "respond"
+    DENY = "deny"
+    EXPIRE = "expire"
+    WITHDRAW = "withdraw"
+    CANCEL = "cancel"
+    HAPPENED = "happened"
+    DID_NOT_HAPPEN = "did_not_happen"
+    SKIP = "skip"
+
+
+class Verdict(StrEnum):
+    """What a person may decide: the first four on an approval, the others on an unknown outcome."""
+
+    APPROVE = "approve"
+    EDIT = "edit"
+    REJECT = "reject"
+    RESPOND = "respond"
+    HAPPENED = "happened"
+    DID_NOT_HAPPEN = "did_not_happen"
+    SKIP = "skip"
+
+
+class AllowedDecision(StrEnum):
+    """What an agent may leave open to reviewers; reject is always possible."""
+
+    APPROVE = "approve"
+    EDIT = "edit"
+    REJECT = "reject"
+    RESPOND = "respond"
+
+
+class ByKind(StrEnum):
+    """Who decided."""
+
+    PERSON = "person"
+    POLICY = "policy"
+    TIMEOUT = "timeout"
+    AGENT = "agent"
+    SYSTEM = "system"
+
+
+class OutcomeStatus(StrEnum):
+    """How a tool ended, as its agent says."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+class CheckStatus(StrEnum):
+    """How a check of the agent's own came out."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class ResumeKind(StrEnum):
+    """How a branch is woken: the agent polls, or a worker runs it on."""
+
+    POLL = "poll"
+    HOSTED = "hosted"
+
+
+class ChangeOp(StrEnum):
+    """One step of an edit."""
+
+    SET = "set"
+    INSERT = "insert"
+    REMOVE = "remove"
+
+
+class PolicyOutcome(StrEnum):
+    """What policy says to a tool call."""
+
+    ALLOW = "allow"
+    OBSERVE = "observe"
+    REQUIRE = "require"
+    DENY = "deny"
+
+
+EffectField = Annotated[Effect, Lax]
+RiskField = Annotated[Risk, Lax]
+RunStateField = Annotated[RunState, Lax]
+BranchStateField = Annotated[BranchState, Lax]
+PauseStateField = Annotated[PauseState, Lax]
+CallStateField = Annotated[CallState, Lax]
+RequestStateField = Annotated[RequestState, Lax]
+RequestKindField = Annotated[RequestKind, Lax]
+ResumptionStateField = Annotated[ResumptionState, Lax]
+DecisionTypeField = Annotated[DecisionType, Lax]
+VerdictField = Annotated[Verdict, Lax]
+AllowedDecisionField = Annotated[AllowedDecision, Lax]
+ByKindField = Annotated[ByKind, Lax]
+OutcomeStatusField = Annotated[OutcomeStatus, Lax]
+CheckStatusField = Annotated[CheckStatus, Lax]
+ResumeKindField = Annotated[ResumeKind, Lax]
+ChangeOpField = Annotated[ChangeOp, Lax]
+PolicyOutcomeField = Annotated[PolicyOutcome, Lax]

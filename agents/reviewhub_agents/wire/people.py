@@ -1,0 +1,189 @@
+"""What people send and see: decisions, comments, questions, the whole request."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from .base import Wire
+from .calls import Because, Check, DecisionOut, Evidence, QuestionOut, VoteOut
+from .checkpoints import Changes
+from .enums import (
+    AllowedDecisionField,
+    EffectField,
+    RequestKindField,
+    RequestStateField,
+    RiskField,
+    Verdict,
+    VerdictField,
+)
+from .fields import (
+    MAX_BULK,
+    Count,
+    Digest,
+    Id,
+    Int,
+    Json,
+    JsonObject,
+    Label,
+    Labels,
+    Name,
+    Positive,
+    Text,
+    Time,
+    Title,
+)
+from .problems import Problem
+from .tools import RequirementOut
+
+_WITH_VALUE = frozenset({Verdict.RESPOND, Verdict.HAPPENED})
+
+
+class DecideBody(Wire):
+    """`POST /requests/{request}/decide` with an Idempotency-Key. `version` and `digest` are those shown.
+
+    `value` is the answer of a respond (any JSON: also null, false, 0 and ""), or the result of a call that
+    happened; `was_given("value")` tells an answer null from no answer.
+    """
+
+    type: VerdictField
+    version: Positive
+    digest: Digest
+    changes: Changes = []
+    value: Json = None
+    message: Text = ""
+    note: Text = ""
+    confirm: Label | None = None
+
+    @model_validator(mode="after")
+    def _fits_the_type(self) -> Self:
+        if (self.type is Verdict.EDIT) != bool(self.changes):
+            raise ValueError("An edit needs changes, and nothing else has them.")
+        if self.type is Verdict.RESPOND and not self.was_given("value"):
+            raise ValueError("A respond needs a value; it may be any JSON, also null.")
+        if self.type not in _WITH_VALUE and self.was_given("value"):
+            raise ValueError("Only respond and happened have a value.")
+        return self
+
+
+class DecideOut(Wire):
+    """Where the request stands after this vote."""
+
+    state: RequestStateField
+    counted: bool
+    needed: Count
+    version: Positive
+    decision: DecisionOut | None = None
+
+
+class BulkDecision(DecideBody):
+    """One decision of a bulk; it names its request."""
+
+    request: Id
+
+
+class BulkDecideBody(Wire):
+    """`POST /requests/decide`."""
+
+    decisions: Annotated[list[BulkDecision], Field(min_length=1, max_length=MAX_BULK)]
+
+
+class BulkResult(Wire):
+    """What became of one entry: its HTTP status, and the result or the problem."""
+
+    request: Id
+    status: Int
+    result: DecideOut | None = None
+    problem: Problem | None = None
+
+
+class BulkDecideOut(Wire):
+    """One result for each entry, in order."""
+
+    results: list[BulkResult]
+
+
+class AskBody(Wire):
+    """`POST /requests/{request}/ask`: ask the agent; the request stays pending."""
+
+    text: Annotated[Text, Field(min_length=1)]
+
+
+class CommentBody(Wire):
+    """`POST /requests/{request}/comment`: for the other reviewers."""
+
+    text: Annotated[Text, Field(min_length=1)]
+
+
+class CommentOut(Wire):
+    """A comment as written."""
+
+    id: Id
+    name: Title
+    text: Text
+    at: Time
+
+
+class RequestRow(Wire):
+    """A request as the queue shows it."""
+
+    id: Id
+    number: Positive
+    kind: RequestKindField
+    state: RequestStateField
+    version: Positive
+    digest: Digest
+    tool: Name
+    agent: Name
+    environment: Label
+    risk: RiskField
+    sentence: Text
+    run: Id
+    tool_call: Id
+    url: str
+    approvals: Count = 0
+    approvals_needed: Positive = 1
+    failed_checks: Count = 0
+    deadline_at: Time | None = None
+    claimed_by: Title | None = None
+    claimed_until: Time | None = None
+    created_at: Time
+    decided_at: Time | None = None
+    decided_by: Title | None = None
+
+
+class RequestList(Wire):
+    """`GET /requests`; `next` is the cursor of the following page."""
+
+    items: list[RequestRow]
+    next: str | None = None
+
+
+class RequestDetail(RequestRow):
+    """`GET /requests/{request}`: everything that a decision rests on."""
+
+    effect: EffectField
+    call_id: Label = ""
+    arguments: JsonObject
+    original_arguments: JsonObject | None = None
+    parameters: JsonObject | None = Field(
+        default=None, alias="schema", description="JSON Schema of the arguments."
+    )
+    reason: Text = ""
+    evidence: list[Evidence] = []
+    checks: list[Check] = []
+    facts: JsonObject = {}
+    labels: Labels = {}
+    allowed_decisions: list[AllowedDecisionField] = []
+    because: Because | None = None
+    requirement: RequirementOut | None = None
+    checkpoint: Id | None = None
+    branch: Id | None = None
+    on_timeout: Name = "deny"
+    again_of: Id | None = None
+    partial: Json = None
+    votes: list[VoteOut] = []
+    comments: list[CommentOut] = []
+    questions: list[QuestionOut] = []
+    decision: DecisionOut | None = None

@@ -1,0 +1,169 @@
+"""Runs and branches: starting, holding, ending."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import model_validator
+
+from .base import Wire
+from .checkpoints import CheckpointIn
+from .enums import BranchStateField, CallStateField, PauseStateField, ResumptionStateField, RunStateField
+from .fields import Duration, Epoch, Id, Json, JsonObject, Label, Labels, Name, Text, Time, Title
+
+
+class RunStart(Wire):
+    """`POST /runs`. The same `external_id` again answers with the same run."""
+
+    external_id: Label | None = None
+    title: Title = ""
+    parent: Id | None = None
+    on_behalf_of: Label = ""
+    labels: Labels = {}
+    input: Json = None
+    state_schema: JsonObject | None = None
+
+
+class BranchOut(Wire):
+    """A branch: the unit that executes."""
+
+    id: Id
+    name: Name
+    state: BranchStateField
+    head: Id | None = None
+    epoch: Epoch = 0
+    lease_until: Time | None = None
+    pause: Id | None = None
+
+
+class ContinueFrom(Wire):
+    """Where to go on after a person rewrote the state: the new branch's name and its checkpoint."""
+
+    branch: Name
+    checkpoint: Id
+    branch_id: Id | None = None
+
+
+class RunOut(Wire):
+    """A run with its branches."""
+
+    id: Id
+    agent: Name
+    environment: Label
+    state: RunStateField
+    external_id: Label | None = None
+    title: Title = ""
+    parent: Id | None = None
+    on_behalf_of: Label = ""
+    labels: Labels = {}
+    input: Json = None
+    result: Json = None
+    error: Text = ""
+    branches: list[BranchOut] = []
+    continue_from: ContinueFrom | None = None
+    created_at: Time
+    ended_at: Time | None = None
+    url: str = ""
+
+
+class ClaimBody(Wire):
+    """`POST /branches/{branch}/claim`."""
+
+    owner: Name | None = None
+    lease: Duration | None = None
+
+
+class ClaimOut(Wire):
+    """The lease just taken; later writes carry `epoch`."""
+
+    epoch: Epoch
+    lease_until: Time
+    branch: BranchOut | None = None
+
+
+class HeartbeatBody(Wire):
+    """`POST /branches/{branch}/heartbeat`: still alive."""
+
+    epoch: Epoch | None = None
+    lease: Duration | None = None
+
+
+class HeartbeatOut(Wire):
+    """What the branch is by now."""
+
+    state: BranchStateField
+    epoch: Epoch
+    lease_until: Time | None = None
+    continue_from: ContinueFrom | None = None
+
+
+class FinishBody(Wire):
+    """`POST /branches/{branch}/finish`: the branch did what it was for."""
+
+    epoch: Epoch | None = None
+    result: Json = None
+    checkpoint: CheckpointIn | None = None
+
+
+class FailBody(Wire):
+    """`POST /branches/{branch}/fail`: the branch cannot go on."""
+
+    error: Text
+    epoch: Epoch | None = None
+    checkpoint: CheckpointIn | None = None
+
+
+class CancelBody(Wire):
+    """`POST /runs/{run}/cancel`: end all its branches."""
+
+    reason: Text = ""
+
+
+class RecordBody(Wire):
+    """`PUT /branches/{branch}/records/{key}`: remember a result. The first value wins."""
+
+    value: Json
+    epoch: Epoch | None = None
+
+
+class RecordOut(Wire):
+    """The remembered value, and whether it was there before."""
+
+    key: Name
+    value: Json
+    existed: bool
+
+
+class ResumptionOut(Wire):
+    """A branch that its agent may go on with."""
+
+    id: Id
+    run: Id
+    branch: Id
+    branch_name: Name
+    state: ResumptionStateField
+    pause: Id | None = None
+    pause_state: PauseStateField | None = None
+    call_states: dict[str, CallStateField] = {}
+    external_id: Label | None = None
+    created_at: Time
+
+
+class ResumptionList(Wire):
+    """`GET /resumptions`."""
+
+    items: list[ResumptionOut]
+
+
+class ForkOut(Wire):
+    """A new branch that starts at an older checkpoint."""
+
+    run: Id
+    branch: BranchOut
+    checkpoint: Id
+
+    @model_validator(mode="after")
+    def _starts_there(self) -> Self:
+        if self.branch.head not in (None, self.checkpoint):
+            raise ValueError("The new branch's head is not its first checkpoint.")
+        return self

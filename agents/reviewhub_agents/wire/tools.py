@@ -1,0 +1,78 @@
+"""The registry of tools, and asking policy without acting."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from .base import Wire
+from .calls import Arguments, Because, Check
+from .enums import Effect, EffectField, PolicyOutcomeField, RiskField
+from .fields import MAX_ITEMS, Count, Digest, Duration, JsonObject, Labels, Name, Positive, Text, Title
+
+
+class Retry(Wire):
+    """How often a failed read or idempotent call may be tried, and the wait before the first repeat."""
+
+    attempts: Annotated[Positive, Field(le=100)] = 1
+    wait: Duration | None = None
+
+
+class ToolRegister(Wire):
+    """`PUT /tools/{name}`: what the agent says of its tool. Sentence and risk are the admins'."""
+
+    parameters: JsonObject | None = Field(
+        default=None, alias="schema", description="JSON Schema of the arguments."
+    )
+    result_schema: JsonObject | None = None
+    effect: EffectField = Effect.ONCE
+    time_limit: Duration | None = None
+    retry: Retry | None = None
+    description: Text = ""
+
+
+class ToolOut(Wire):
+    """A tool as registered."""
+
+    name: Name
+    effect: EffectField
+    risk: RiskField
+    parameters: JsonObject | None = Field(
+        default=None, alias="schema", description="JSON Schema of the arguments."
+    )
+    result_schema: JsonObject | None = None
+    time_limit: Duration | None = None
+    retry: Retry | None = None
+    description: Text = ""
+    sentence: Text = ""
+    fingerprint: Digest | None = None
+    registered: bool = True
+
+
+class ExplainBody(Arguments):
+    """`POST /policy/explain`: what would policy say to this call? Nothing is stored."""
+
+    effect: EffectField | None = None
+    checks: Annotated[list[Check], Field(max_length=MAX_ITEMS)] = []
+    labels: Labels = {}
+    facts: JsonObject = {}
+
+
+class RequirementOut(Wire):
+    """The sign-off that a call needs."""
+
+    team: Title
+    approvals: Positive
+    denials: Positive = 1
+    deadline: Duration | None = None
+    on_timeout: Annotated[str, Field(pattern="^(deny|allow)$")] = "deny"
+
+
+class ExplainOut(Wire):
+    """What policy would answer, and why."""
+
+    outcome: PolicyOutcomeField
+    because: Because
+    policy_version: Count = 0
+    requirement: RequirementOut | None = None
