@@ -1,0 +1,175 @@
+"""Names of tools as rules see them: globs, a strict folding, and what is odd about a name.
+
+Two ways to match, because a rule that lets something through and a rule that holds something back err in
+opposite directions. `matches_exactly` compares code points: two different names never share a rule that
+lets calls run. `matches_folded` ignores case, compatibility forms, accents, invisible characters and
+look-alike letters: nobody slips past a rule that holds or denies by spelling a name another way.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+# Capitals stand beside small letters because case decides: a Greek Ν looks like N, its small ν like v. The
+# list need not be complete: a name that is not exactly a registered tool is unknown, and waits for a person
+# anyway.
+_LOOK_ALIKES = {
+    "a": "АаΑαɑᴀ", "b": "ВвЬьΒβʙ", "c": "СсϹϲᴄ", "d": "ԁᴅđĐ", "e": "ЕеЄєΕεᴇ", "g": "ɡցɢԌ", "h": "НнҺһΗհʜħĦ",
+    "i": "ІіΙιıɩɪ", "j": "Јјϳȷᴊ", "k": "КкΚκᴋ", "l": "łŁʟӀӏ", "m": "МмΜᴍ", "n": "ΝηոɴՈ", "o": "ОоΟοσօՕᴏøØ",
+    "p": "РрΡρᴘ", "q": "Ԛԛ", "r": "ʀᴦ", "s": "ЅѕՍꜱ", "t": "ТтΤτᴛ", "u": "սυᴜ", "v": "νѵѴᴠ", "w": "Ԝԝωᴡ",
+    "x": "ХхΧχ", "y": "УуҮүΥγʏ", "z": "Ζᴢ",
+    "-": "‐‑‒–—―−⁃", ".": "·•‧∙⋅。", "_": "‿", "/": "⁄∕", ":": "∶ː",
+}  # fmt: skip
+_LATIN_FOR = str.maketrans({odd: latin for latin, all_ in _LOOK_ALIKES.items() for odd in all_})
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
+_WILDCARDS = "*?"
+
+
+@dataclass(frozen=True)
+class Oddity:
+    """A character in a name that people cannot see, or take for another one."""
+
+    position: int
+    character: str
+    kind: Literal["invisible", "look-alike"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} character U+{ord(self.character):04X}"
+
+
+def oddities(name: str) -> tuple[Oddity, ...]:
+    """What people would not see in `name`, or take for something else; empty for honest names in any script.
+
+    A look-alike letter counts where it passes for another script: in a word with Latin letters, or in a
+    word that reads as Latin from end to end.
+    """
+    if name.isascii() and name.isprintable() and " " not in name:
+        return ()
+    words = [(match.start(), match[0]) for match in re.finditer(r"[^\W_]+", name)]
+    posing = {start + offset for start, word in words if _poses(word) for offset in range(len(word))}
+    lettered = {start + offset for start, word in words for offset in range(len(word))}
+    found: list[Oddity] = []
+    for position, char in enumerate(name):
+        kind = _oddity(char)
+        if kind == "invisible" or (kind and (position in posing or position not in lettered)):
+            found.append(Oddity(position, char, kind))
+    return tuple(found)
+
+
+def is_plain(name: str) -> bool:
+    """Whether `name` is printable ASCII without spaces and wildcards: what a glob may let through."""
+    return bool(name) and all("!" <= char <= "~" and char not in _WILDCARDS for char in name)
+
+
+def matches_exactly(pattern: str, name: str) -> bool:
+    """Whether `pattern` covers `name` code point by code point; with wildcards it covers plain names only."""
+    if pattern == name:
+        return True
+    return has_wildcard(pattern) and is_plain(name) and covers(pattern, name)
+
+
+def matches_folded(pattern: str, name: str) -> bool:
+    """Whether `pattern` covers `name`, or anything that reads like it, or is spelled so in another case."""
+    return covers_folded(pattern, name)
+
+
+def has_wildcard(pattern: str) -> bool:
+    """Whether `pattern` is more than one name."""
+    return any(char in _WILDCARDS for char in pattern)
+
+
+@lru_cache(maxsize=4096)
+def fold_case(name: str) -> str:
+    """`name` without case, invisible characters and compatibility forms."""
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(char for char in text if not _is_invisible(char))
+
+
+@lru_cache(maxsize=4096)
+def fold_look(name: str) -> str:
+    """What `name` looks like: as `fold_case`, and without accents and with Latin for look-alike letters.
+
+    Not a refinement of `fold_case`: a capital Greek Ν looks like N, its small letter like v. So both are
+    compared.
+    """
+    text = unicodedata.normalize("NFKD", name)
+    text = "".join(char for char in text if not _is_invisible(char) and not _is_accent(char))
+    text = unicodedata.normalize("NFKC", text.translate(_LATIN_FOR).casefold())
+    # Once more: folding case can bring forth accents and letters of the table (İ, ẞ and their like).
+    return "".join(char for char in text.translate(_LATIN_FOR) if not _is_accent(char))
+
+
+def covers_folded(pattern: str, subject: str) -> bool:
+    """As `covers`, for both foldings of both sides; `subject` may be a glob too."""
+    return any(
+        covers(_fold_around_wildcards(pattern, folding), _fold_around_wildcards(subject, folding))
+        for folding in (fold_case, fold_look)
+    )
+
+
+def covers(pattern: str, subject: str) -> bool:
+    """Whether every name that `subject` (a name or a glob) stands for is one that `pattern` stands for.
+
+    `*` is any text, also none, `?` one character. Takes time in proportion to both lengths multiplied,
+    never more. With a glob as subject a yes is certain, a no may be a yes that needs cleverness.
+    """
+    here = there = 0
+    star, retry = -1, 0
+    while there < len(subject):
+        if here < len(pattern) and pattern[here] == "*":
+            star, retry = here, there
+            here += 1
+        elif here < len(pattern) and _fits(pattern[here], subject[there]):
+            here, there = here + 1, there + 1
+        elif star >= 0:
+            retry += 1
+            here, there = star + 1, retry
+        else:
+            return False
+    return all(char == "*" for char in pattern[here:])
+
+
+def reads_like(name: str, other: str) -> bool:
+    """Whether two names are the same for somebody who reads them; no wildcards."""
+    return fold_case(name) == fold_case(other) or fold_look(name) == fold_look(other)
+
+
+def _fits(wanted: str, given: str) -> bool:
+    return wanted == given or (wanted == "?" and given != "*")
+
+
+def _fold_around_wildcards(pattern: str, folding: Callable[[str], str]) -> str:
+    """`pattern` with its text folded and its wildcards kept; a `＊` must not become a wildcard by folding."""
+    pieces = re.split(r"([*?])", pattern)
+    return "".join(
+        piece if piece in ("*", "?") else re.sub(r"[*?]", "\ufffd", folding(piece)) for piece in pieces
+    )
+
+
+def _poses(word: str) -> bool:
+    return any(char.isascii() for char in word) or fold_look(word).isascii()
+
+
+def _oddity(char: str) -> Literal["invisible", "look-alike"] | None:
+    if _is_invisible(char):
+        return "invisible"
+    if ord(char) in _LATIN_FOR or unicodedata.normalize("NFKC", char) != char:
+        return "look-alike"
+    return None
+
+
+def _is_invisible(char: str) -> bool:
+    is_variation = (
+        "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef" or "\u180b" <= char <= "\u180f"
+    )
+    return is_variation or char in _INVISIBLE or unicodedata.category(char) in _INVISIBLE_CATEGORIES
+
+
+def _is_accent(char: str) -> bool:
+    return "\u0300" <= char <= "\u036f"

@@ -1,0 +1,153 @@
+"""Policy as text: reading it strictly, writing it, and warning about rules that cannot be meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import ValidationError
+from reviewhub_agents import canonical
+
+from reviewhub.core.errors import Invalid
+from reviewhub.policies.names import (
+    covers,
+    covers_folded,
+    has_wildcard,
+    is_plain,
+    matches_exactly,
+    matches_folded,
+    oddities,
+    reads_like,
+)
+from reviewhub.policies.rules import Policy, Requirement, Rule
+
+MAX_POLICY_BYTES = 500_000
+_Model = TypeVar("_Model", Policy, Requirement)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caution:
+    """A rule that is legal and yet probably not meant. `position` counts from 1."""
+
+    position: int
+    rule: str
+    code: str
+    message: str
+
+
+def parse_policy(text: str | bytes) -> Policy:
+    """The policy in `text`, JSON of the form `{"rules": [{"name": …, "tool": …, "action": …}, …]}`.
+
+    Raises:
+        Invalid: with one error per fault and its path; unknown fields, wrong types and duplicate keys are
+        faults.
+    """
+    return _read(text, Policy)
+
+
+def policy_text(policy: Policy) -> str:
+    """The canonical text of `policy`; what rules leave at its default is left out."""
+    return canonical.dumps(policy.model_dump(mode="json", exclude_unset=True))
+
+
+def parse_requirement(text: str) -> Requirement:
+    """The requirement that `requirement_text` wrote. Raises Invalid for anything else."""
+    return _read(text, Requirement)
+
+
+def requirement_text(requirement: Requirement) -> str:
+    """The canonical text of `requirement`, with every field, so that later defaults do not change it."""
+    return canonical.dumps(requirement.model_dump(mode="json"))
+
+
+def cautions(policy: Policy, *, tools: Iterable[str] | None = None) -> list[Caution]:
+    """What an admin should look at before publishing: rules that an earlier rule hides, or that match no
+    tool.
+
+    `tools` are the registered names; None leaves that question out.
+    """
+    known = None if tools is None else sorted(set(tools))
+    found: list[Caution] = []
+    for position, rule in enumerate(policy.rules, start=1):
+        doubt = _hidden(rule, policy.rules[: position - 1]) or _never_lets_run(rule) or _idle(rule, known)
+        if doubt is not None:
+            found.append(Caution(position=position, rule=rule.name, code=doubt[0], message=doubt[1]))
+    return found
+
+
+def _hidden(rule: Rule, earlier: tuple[Rule, ...]) -> tuple[str, str] | None:
+    for position, other in enumerate(earlier, start=1):
+        where = f"Rule {position}, {other.name},"
+        if not _scope_covers(other, rule):
+            continue
+        if not other.lets_run and covers_folded(other.tool, rule.tool):
+            return "hidden", f"{where} answers every call that this rule could answer."
+        if other.lets_run and _covers_exactly(other.tool, rule.tool):
+            if rule.lets_run:
+                return "hidden", f"{where} answers every call that this rule could answer."
+            return "hidden_for_known_tools", f"{where} lets those calls run first; move this rule above it."
+    return None
+
+
+def _scope_covers(other: Rule, rule: Rule) -> bool:
+    return all(
+        wide is None
+        or wide == narrow
+        or (not other.lets_run and narrow is not None and reads_like(wide, narrow))
+        for wide, narrow in ((other.agent, rule.agent), (other.environment, rule.environment))
+    )
+
+
+def _covers_exactly(wide: str, narrow: str) -> bool:
+    if wide == narrow:
+        return True
+    return has_wildcard(wide) and covers(wide, narrow) and (has_wildcard(narrow) or is_plain(narrow))
+
+
+def _never_lets_run(rule: Rule) -> tuple[str, str] | None:
+    if not rule.lets_run:
+        return None
+    literal = rule.tool.replace("*", "").replace("?", "")
+    if has_wildcard(rule.tool) and literal and not is_plain(literal):
+        return "never_matches", "A pattern lets only names in plain ASCII run; name this tool in full."
+    if odd := oddities(rule.tool):
+        return "held", f"The name holds the {odd[0]}, so calls of this tool wait for a person all the same."
+    return None
+
+
+def _idle(rule: Rule, tools: list[str] | None) -> tuple[str, str] | None:
+    if tools is None:
+        return None
+    matches = matches_exactly if rule.lets_run else matches_folded
+    if any(matches(rule.tool, tool) for tool in tools):
+        return None
+    return "matches_nothing", f"No registered tool is called {rule.tool}."
+
+
+def _read(text: str | bytes, model: type[_Model]) -> _Model:
+    try:
+        tree = canonical.parse(text, max_bytes=MAX_POLICY_BYTES, max_depth=10)
+        return model.model_validate_json(canonical.dumps(tree))
+    except canonical.BadJson as error:
+        raise Invalid(str(error), errors=_faults(error)) from error
+    except ValidationError as error:
+        errors = _errors(error)
+        raise Invalid(f"{errors[0]['path'] or '/'}: {errors[0]['message']}", errors=errors) from error
+
+
+def _faults(error: canonical.BadJson) -> list[dict[str, str]]:
+    return [
+        {"path": fault["path"], "code": fault["code"], "message": fault["message"]} for fault in error.errors
+    ]
+
+
+def _errors(error: ValidationError) -> list[dict[str, str]]:
+    return [
+        {
+            "path": canonical.pointer(each["loc"]),
+            "code": each["type"],
+            "message": each["msg"].removeprefix("Value error, "),
+        }
+        for each in error.errors(include_url=False, include_input=False, include_context=False)
+    ]
