@@ -87,22 +87,17 @@ def has_wildcard(pattern: str) -> bool:
 @lru_cache(maxsize=4096)
 def fold_case(name: str) -> str:
     """`name` without case, invisible characters and compatibility forms."""
-    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(char for char in text if not _is_invisible(char))
+    return _settled(_fold_case_once, name)
 
 
 @lru_cache(maxsize=4096)
 def fold_look(name: str) -> str:
-    """What `name` looks like: as `fold_case`, and without accents and with Latin for look-alike letters.
+    """What `name` looks like: without accents too, and with Latin letters for their look-alikes.
 
     Not a refinement of `fold_case`: a capital Greek Ν looks like N, its small letter like v. So both are
     compared.
     """
-    text = unicodedata.normalize("NFKD", name)
-    text = "".join(char for char in text if not _is_invisible(char) and not _is_accent(char))
-    text = unicodedata.normalize("NFKC", text.translate(_LATIN_FOR).casefold())
-    # Once more: folding case can bring forth accents and letters of the table (İ, ẞ and their like).
-    return "".join(char for char in text.translate(_LATIN_FOR) if not _is_accent(char))
+    return _settled(_fold_look_once, name)
 
 
 def covers_folded(pattern: str, subject: str) -> bool:
@@ -140,6 +135,24 @@ def reads_like(name: str, other: str) -> bool:
     return fold_case(name) == fold_case(other) or fold_look(name) == fold_look(other)
 
 
+def _settled(fold: Callable[[str], str], text: str) -> str:
+    """`fold` until nothing changes: what one step takes away can bring neighbours together that fold again."""
+    while (folded := fold(text)) != text:
+        text = folded
+    return text
+
+
+def _fold_case_once(text: str) -> str:
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return "".join(char for char in text if not _is_invisible(char))
+
+
+def _fold_look_once(text: str) -> str:
+    text = unicodedata.normalize("NFKD", text)
+    text = "".join(char for char in text if not _is_invisible(char) and not "\u0300" <= char <= "\u036f")
+    return unicodedata.normalize("NFKC", text.translate(_LATIN_FOR).casefold())
+
+
 def _fits(wanted: str, given: str) -> bool:
     return wanted == given or (wanted == "?" and given != "*")
 
@@ -169,7 +182,3 @@ def _is_invisible(char: str) -> bool:
         "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef" or "\u180b" <= char <= "\u180f"
     )
     return is_variation or char in _INVISIBLE or unicodedata.category(char) in _INVISIBLE_CATEGORIES
-
-
-def _is_accent(char: str) -> bool:
-    return "\u0300" <= char <= "\u036f"
