@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection
 
 from django.db import transaction
@@ -12,7 +13,7 @@ from reviewhub.resumptions.states import ResumptionState
 from reviewhub.runs.models import Branch
 
 
-def abandon(*, branches: Collection[Branch]) -> int:
+def abandon(*, branches: Collection[Branch | uuid.UUID]) -> int:
     """Abandons the open wakings of `branches` (cancelled, failed, superseded); returns how many there were.
 
     Runs in the caller's transaction with the branches locked. A worker that holds one of them finds its

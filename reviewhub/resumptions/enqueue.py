@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
 
 from django.db import transaction
 
@@ -16,10 +15,10 @@ from reviewhub.runs.models import Branch
 from reviewhub.runs.states import BRANCH_EDGES, BranchState
 from reviewhub.toolcalls.models import Pause
 
-Kind = Literal["poll", "hosted"]
+KINDS = frozenset({"poll", "hosted"})
 
 
-def enqueue(*, branch: Branch, pause: Pause | None, kind: Kind, due_at: datetime | None = None) -> Resumption:
+def enqueue(*, branch: Branch, pause: Pause | None, kind: str, due_at: datetime | None = None) -> Resumption:
     """Makes the waking of `branch` due, in the caller's transaction, which holds the branch's lock.
 
     A paused branch becomes `resuming`. One settlement (a pause at one version) is enqueued once: a second
@@ -33,6 +32,8 @@ def enqueue(*, branch: Branch, pause: Pause | None, kind: Kind, due_at: datetime
     """
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("a waking is written in the transaction of what made it due")
+    if kind not in KINDS:
+        raise ValueError(f"unknown kind of waking {kind!r}")
     version = Pause.objects.values_list("version", flat=True).get(pk=pause.pk) if pause else 0
     if pause is not None:
         found = Resumption.objects.filter(pause=pause, pause_version=version).first()

@@ -60,7 +60,7 @@ def test_the_hint_goes_out_after_commit_and_carries_the_id_only(world: World) ->
 def test_a_waking_that_polls_or_is_due_later_sends_no_hint(world: World, kind: str) -> None:
     due = now() + timedelta(minutes=1) if kind == "hosted" else None
     with mock.patch(SEND) as send, transaction.atomic():
-        enqueue(branch=world.branch, pause=world.pause, kind=kind, due_at=due)  # type: ignore[arg-type]
+        enqueue(branch=world.branch, pause=world.pause, kind=kind, due_at=due)
     assert not send.called
 
 

@@ -1,0 +1,93 @@
+"""A worker takes a waking, and with it the branch."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import F
+
+from reviewhub.core.clock import DbNow, now
+from reviewhub.core.errors import StaleState
+from reviewhub.core.transitions import move
+from reviewhub.resumptions.models import Resumption
+from reviewhub.resumptions.states import RESUMPTION_EDGES, ResumptionState
+from reviewhub.runs import lease
+from reviewhub.runs.fence import RunEnded, Superseded
+from reviewhub.runs.models import Branch
+from reviewhub.runs.queries import locked_branch
+from reviewhub.runs.states import BRANCH_EDGES, BranchState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claimed:
+    """A waking that this process holds, and its branch in the epoch that every write must name."""
+
+    resumption: Resumption
+    branch: Branch
+
+
+@transaction.atomic
+def claim(*, resumption_id: uuid.UUID, owner: str, seconds: int) -> Claimed | None:
+    """Takes a hosted waking that is due, or whose holder's lease ran out; the branch gets a new epoch.
+
+    Args:
+        owner: the worker's name, for people.
+        seconds: how long waking and branch are held without `renew`.
+
+    Returns:
+        None when there is nothing to take: somebody else holds it or was quicker, it is over, or it is not due.
+        A waking of a branch that ended or waits for people again is abandoned on the way.
+    """
+    row = Resumption.objects.filter(pk=resumption_id, kind="hosted").first()
+    if row is None:
+        return None
+    branch = locked_branch(row.branch_id)
+    row.refresh_from_db()
+    if row.state not in {ResumptionState.QUEUED, ResumptionState.CLAIMED}:
+        return None
+    if branch.state == BranchState.PAUSED:
+        _abandon(row)
+        return None
+    try:
+        branch = lease.claim(branch_id=branch.pk, owner=owner, seconds=seconds)
+    except lease.BranchHeld:
+        return None
+    except (Superseded, RunEnded):
+        _abandon(row)
+        return None
+    if not _take(row, owner=owner, seconds=seconds):
+        transaction.set_rollback(True)  # noqa: FBT003  Django's signature; the branch's lease goes back too
+        return None
+    if branch.state == BranchState.RESUMING:
+        move(branch, to=BranchState.RUNNING, table=BRANCH_EDGES)
+    return Claimed(resumption=row, branch=branch)
+
+
+def _take(row: Resumption, *, owner: str, seconds: int) -> bool:
+    where = {"due_at__lte": DbNow()}
+    try:
+        if row.state == ResumptionState.CLAIMED:
+            move(
+                row, to=ResumptionState.QUEUED, table=RESUMPTION_EDGES, where={"lease_until__lte": DbNow()}
+            )
+            where = {}
+        move(
+            row,
+            to=ResumptionState.CLAIMED,
+            table=RESUMPTION_EDGES,
+            where=where,
+            attempts=F("attempts") + 1,
+            lease_owner=owner[: lease.MAX_OWNER],
+            lease_until=now() + timedelta(seconds=seconds),
+        )
+    except StaleState:
+        return False
+    row.refresh_from_db()
+    return True
+
+
+def _abandon(row: Resumption) -> None:
+    move(row, to=ResumptionState.ABANDONED, table=RESUMPTION_EDGES, ended_at=now(), lease_until=None)
