@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from celery import current_app
 from django.db import transaction
 
+from reviewhub.celery import app
 from reviewhub.resumptions.models import Resumption
 
 # By name, since the layer that runs it stands above this one.
-RESUME_TASK = "hosting.resume"
-RETRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.1}
+RESUME_TASK = "reviewhub.hosting.tasks.resume"
 
 
 def nudge_after_commit(resumption: Resumption) -> None:
@@ -18,6 +17,6 @@ def nudge_after_commit(resumption: Resumption) -> None:
 
     # A function of its own: Django logs the name of a robust hook that failed, and a partial has none.
     def publish() -> None:
-        current_app.send_task(RESUME_TASK, args=[key], ignore_result=True, retry=True, retry_policy=RETRY)
+        app.send_task(RESUME_TASK, args=[key])
 
     transaction.on_commit(publish, robust=True)

@@ -51,7 +51,7 @@ def test_the_hint_goes_out_after_commit_and_carries_the_id_only(world: World) ->
     with mock.patch(SEND) as send, transaction.atomic():
         row = enqueue(branch=world.branch, pause=world.pause, kind="hosted")
         assert not send.called
-    assert send.call_args.args == ("hosting.resume",)
+    assert send.call_args.args == ("reviewhub.hosting.tasks.resume",)
     assert send.call_args.kwargs["args"] == [str(row.pk)]
 
 

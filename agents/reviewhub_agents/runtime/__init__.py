@@ -1,0 +1,38 @@
+"""The engine that hosted runs stand on: agents as typed graphs that survive anything and never act twice.
+
+An agent is a `Graph`: a state (a pydantic model), steps (plain functions) and declared edges. A step gets the state
+and a `Context`; everything it does to the world goes through the context, so that a step that starts again after a
+pause or a crash finds what it already did:
+
+* `ctx.tool(…)` asks for a tool call, waits for the answer if people have to give one, and runs the tool once;
+* `ctx.gate(…)` and `ctx.ask_person(…)` ask people without running anything;
+* `ctx.model(…)` and `ctx.record(…)` keep a result and give the kept one to a replay;
+* `ctx.checkpoint()` saves the state inside a step.
+
+The engine knows neither Django nor HTTP: it talks to a `Store`.
+"""
+
+from .context import Context
+from .engine import Ending, run
+from .errors import Fenced, GraphError, ReplayDiverged, ToolError
+from .graph import END, Graph
+from .models import Model, Scripted
+from .results import ToolResult
+from .tools import Tool, ToolRun
+
+__all__ = [
+    "END",
+    "Context",
+    "Ending",
+    "Fenced",
+    "Graph",
+    "GraphError",
+    "Model",
+    "ReplayDiverged",
+    "Scripted",
+    "Tool",
+    "ToolError",
+    "ToolResult",
+    "ToolRun",
+    "run",
+]

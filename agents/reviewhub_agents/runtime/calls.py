@@ -1,0 +1,102 @@
+"""From asking for calls to their results: wait, run once, write down, or ask a person."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from reviewhub_agents import canonical
+
+from .errors import AskedAgain, NotAdvanced, Paused, ToolError
+from .recovery import Move, next_move
+from .results import ToolResult, result_of
+from .store import Call, Permit, Proposal, Snapshot, Status, Store
+from .tools import Tool, ToolRun
+
+RETRY_SECONDS = 0.5
+MAX_ERROR = 2000
+
+
+class Calls:
+    """The tool calls of one step."""
+
+    def __init__(self, store: Store, tools: Mapping[str, Tool[Any]]) -> None:
+        self._store = store
+        self._tools = tools
+
+    def settle(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> list[ToolResult]:
+        """Brings every call of a pause to its end, in order, and returns the results.
+
+        Raises:
+            Paused: at least one call waits for people; the step has to unwind.
+        """
+        stop = self._store.pause(key=key, snapshot=snapshot, proposals=proposals)
+        facts = {proposal.key: proposal.facts for proposal in proposals}
+        # Every call is answered before any runs: a branch that waits is given up, and nothing may run for it.
+        if any(self._move(call) is Move.WAIT for call in stop.calls):
+            raise Paused
+        for number, call in enumerate(stop.calls):
+            tries = 0
+            while self._move(call) is not Move.USE:
+                self._advance(call, facts[call.key], tries)
+                stop, before = self._store.look(stop), call
+                call = stop.calls[number]
+                if self._move(call) is Move.WAIT:
+                    raise Paused
+                if (call.state, call.attempt) == (before.state, before.attempt):
+                    raise NotAdvanced(f"{call.tool} is still {call.state}")
+                tries += 1
+        return [result_of(call) for call in stop.calls]
+
+    def _move(self, call: Call) -> Move:
+        tool = self._tools.get(call.tool)
+        return next_move(
+            state=call.state, effect=call.effect, attempt=call.attempt, tries=tool.tries if tool else 1
+        )
+
+    def _advance(self, call: Call, facts: dict[str, Any], tries: int) -> None:
+        if self._move(call) is Move.ASK:
+            self._store.outcome(
+                call,
+                status="unknown",
+                error="The process that ran it is gone; nobody knows whether it happened.",
+            )
+            raise Paused
+        if tries:
+            time.sleep(RETRY_SECONDS * 2 ** (tries - 1))
+        try:
+            permit = self._store.consume(call, facts=facts)
+        except AskedAgain as again:
+            raise Paused from again
+        self._run(call, permit)
+
+    def _run(self, call: Call, permit: Permit) -> None:
+        tool = self._tools.get(call.tool)
+        if tool is None:  # a gate: the permit is all there is to it
+            self._store.outcome(call, status="succeeded", result=permit.arguments)
+            return
+        try:
+            result = canonical.dumps(_perform(self._store, tool, call, permit))
+        except ToolError as error:
+            self._store.outcome(call, status="failed", error=str(error)[:MAX_ERROR])
+        except Exception as error:  # noqa: BLE001  whatever a tool raises: is it certain that nothing happened?
+            status: Status = "unknown" if call.effect == "once" else "failed"
+            self._store.outcome(call, status=status, error=f"{type(error).__name__}: {error}"[:MAX_ERROR])
+        else:
+            self._store.outcome(call, status="succeeded", result=result)
+
+
+def _perform(store: Store, tool: Tool[Any], call: Call, permit: Permit) -> Any:
+    try:
+        arguments = tool.arguments.model_validate_json(permit.arguments)
+    except ValidationError as error:
+        raise ToolError(f"the arguments do not fit: {error}") from error
+
+    def progress(partial: Any) -> None:
+        store.progress(call, partial=canonical.dumps(partial))
+
+    run = ToolRun(idempotency_key=permit.idempotency_key, attempt=permit.attempt, progress=progress)
+    return tool.run(arguments, run)

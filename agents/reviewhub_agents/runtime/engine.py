@@ -1,0 +1,55 @@
+"""Runs a branch on, from its head until it waits or ends."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel
+
+from reviewhub_agents import canonical
+
+from .context import Context
+from .errors import Paused, StateError
+from .graph import END, Graph
+from .state import dump, load
+from .store import Snapshot, Store
+
+S = TypeVar("S", bound=BaseModel)
+Ending = Literal["paused", "finished"]
+
+
+def run(graph: Graph[S], store: Store) -> Ending:
+    """Runs the branch that `store` keeps until it waits for people or is over.
+
+    A step begins with exactly the saved state and, after a pause or a crash, from its top: what it did through its
+    context is found again, all else it does again.
+
+    Raises:
+        Fenced: another process holds the branch by now; there is nothing left to do here.
+        ReplayDiverged, StateError, GraphError: it would go the same way every time.
+        Exception: whatever a step raised; the branch stays at its last snapshot.
+    """
+    loaded = store.load()
+    snapshot = loaded.snapshot or _first(graph, store, loaded.input)
+    try:
+        while snapshot.node != END:
+            snapshot = _step(graph, store, snapshot)
+    except Paused:
+        return "paused"
+    last = load(graph.state, snapshot.state)
+    store.finish(result=canonical.dumps(graph.result(last)))
+    return "finished"
+
+
+def _first(graph: Graph[S], store: Store, given: str) -> Snapshot:
+    return store.save(node=graph.start, step=0, state=dump(load(graph.state, given)))
+
+
+def _step(graph: Graph[S], store: Store, snapshot: Snapshot) -> Snapshot:
+    step = graph.steps.get(snapshot.node)
+    if step is None:
+        raise StateError(f"this version of {graph.name} has no step {snapshot.node}")
+    state = load(graph.state, snapshot.state)
+    context = Context(store=store, tools=graph.tools, model=graph.model, state=state, snapshot=snapshot)
+    target = step.target(step.function(state, context))
+    return context.save(node=target)

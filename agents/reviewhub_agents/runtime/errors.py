@@ -1,0 +1,39 @@
+"""What can go wrong in the engine, and the one signal that is no error."""
+
+from __future__ import annotations
+
+
+class GraphError(Exception):
+    """The agent is put together wrongly; said when it is registered, not at step 40."""
+
+
+class ReplayDiverged(Exception):
+    """A step that started again asked for something else than it did the first time.
+
+    Its code depends on what is not in the state (time, chance, the network) and not kept by `ctx.record`, or it was
+    changed while the run waited.
+    """
+
+
+class StateError(Exception):
+    """The state cannot be saved, or a saved one cannot be read by this version of the agent."""
+
+
+class NotAdvanced(Exception):
+    """A call that was decided still waits; going on would ask for ever."""
+
+
+class Fenced(Exception):
+    """This process may not write for the branch any more: another one holds it, or it ended or went on elsewhere."""
+
+
+class AskedAgain(Exception):
+    """The right to run a call was gone (expired, facts or policy changed): people were asked again."""
+
+
+class ToolError(Exception):
+    """For tools: the action did *not* happen. Any other exception leaves that open."""
+
+
+class Paused(BaseException):
+    """Unwinds a step that has to wait for people. No Exception, so that an agent's own handlers let it through."""

@@ -1,0 +1,176 @@
+"""A store in memory: for an agent's own tests, with people played by `decide`."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from reviewhub_agents import canonical
+
+from .errors import AskedAgain, Fenced, ReplayDiverged
+from .store import Call, Decided, Kept, Loaded, Permit, Proposal, Snapshot, Status, Stop
+
+Policy = Callable[[Proposal], str]
+"""What becomes of a proposal at once: `allowed`, `denied` or `waiting`."""
+
+
+@dataclass
+class _Row:
+    call: Call
+    proposal: Proposal
+    arguments: str
+    grant: bool = False
+
+
+@dataclass
+class MemoryStore:
+    """Keeps one branch of one run while the process lives. `policy` answers; by default everything waits."""
+
+    input: str = "{}"
+    policy: Policy = lambda proposal: "waiting"
+    state: str = "running"
+    result: str | None = None
+    error: str = ""
+    snapshots: list[Snapshot] = field(default_factory=list)
+    records: dict[str, Kept] = field(default_factory=dict)
+    partials: list[str] = field(default_factory=list)
+    _stops: dict[str, list[_Row]] = field(default_factory=dict)
+    _ids: dict[str, str] = field(default_factory=dict)
+
+    def load(self) -> Loaded:
+        """The head of the branch."""
+        return Loaded(input=self.input, snapshot=self.snapshots[-1] if self.snapshots else None)
+
+    def save(self, *, node: str, step: int, state: str) -> Snapshot:
+        """Saves a snapshot as the new head."""
+        self._check()
+        self.snapshots.append(Snapshot(id=str(uuid.uuid4()), node=node, step=step, state=state))
+        return self.snapshots[-1]
+
+    def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
+        """Asks for calls, or finds the pause made under the same key."""
+        self._check()
+        rows = self._stops.get(key)
+        if rows is None:
+            rows = [self._propose(proposal) for proposal in proposals]
+            self._stops[key] = rows
+            self._ids[key] = str(uuid.uuid4())
+            if any(row.call.state == "waiting" for row in rows):
+                self.state = "paused"
+        elif [_asked(row.proposal) for row in rows] != [_asked(proposal) for proposal in proposals]:
+            raise ReplayDiverged(f"{key} asked for something else before")
+        return self._stop(key)
+
+    def look(self, stop: Stop) -> Stop:
+        """The pause as it stands now."""
+        return self._stop(next(key for key, id_ in self._ids.items() if id_ == stop.id))
+
+    def consume(self, call: Call, *, facts: dict[str, Any]) -> Permit:
+        """Uses the grant of an allowed call, or begins a new attempt."""
+        self._check()
+        row = self._row(call)
+        again = row.call.effect != "once" and row.call.state in {"started", "failed"}
+        if not (row.grant or again):
+            raise AskedAgain(f"{call.tool} is {row.call.state}")
+        row.grant = False
+        row.call = replace(row.call, state="started", attempt=row.call.attempt + 1)
+        return Permit(arguments=row.arguments, idempotency_key=call.id, attempt=row.call.attempt)
+
+    def progress(self, call: Call, *, partial: str) -> None:
+        """Keeps what a running tool has got so far."""
+        self.partials.append(partial)
+
+    def outcome(self, call: Call, *, status: Status, result: str | None = None, error: str = "") -> None:
+        """Writes down how a started call ended."""
+        row = self._row(call)
+        row.call = replace(row.call, state=status, result=result, error=error)
+        if status == "unknown":
+            self.state = "paused"
+
+    def kept(self, key: str) -> Kept | None:
+        """A recorded result."""
+        return self.records.get(key)
+
+    def keep(self, key: str, kept: Kept) -> None:
+        """Records a result; the first one under a key stays."""
+        self._check()
+        self.records.setdefault(key, kept)
+
+    def finish(self, *, result: str) -> None:
+        """Ends the branch as succeeded."""
+        self._check()
+        self.state, self.result = "succeeded", result
+
+    def fail(self, *, error: str) -> None:
+        """Ends the branch as failed."""
+        self._check()
+        self.state, self.error = "failed", error
+
+    def heartbeat(self) -> None:
+        """Raises Fenced when the branch is not this process's any more."""
+        self._check()
+
+    def waiting(self) -> list[Call]:
+        """The calls that wait for people."""
+        rows = [row for rows in self._stops.values() for row in rows]
+        return [row.call for row in rows if row.call.state in {"waiting", "unknown"}]
+
+    def decide(self, type_: str, *, arguments: Any = None, value: Any = None, message: str = "") -> None:
+        """A person answers the first waiting call; the branch may run on when none waits any more.
+
+        Args:
+            type_: approve, edit (with `arguments`), reject, respond (with `value`), or for an unknown outcome
+                happened (with `value`), did_not_happen, skip.
+        """
+        row = self._row(self.waiting()[0])
+        text = canonical.dumps(value)
+        row.grant = type_ in {"approve", "edit", "did_not_happen"}
+        state = "allowed" if row.grant else _AFTER[type_]
+        if type_ == "edit":
+            row.arguments = canonical.dumps(arguments)
+        row.call = replace(
+            row.call,
+            state=state,
+            result=text if type_ == "happened" else row.call.result,
+            decision=Decided(
+                type=type_,
+                by_kind="person",
+                by_name="Tess",
+                message=message,
+                value=text if type_ == "respond" else None,
+            ),
+        )
+        if not self.waiting():
+            self.state = "running"
+
+    def _check(self) -> None:
+        if self.state != "running":
+            raise Fenced(f"the branch is {self.state}")
+
+    def _propose(self, proposal: Proposal) -> _Row:
+        state = self.policy(proposal)
+        call = Call(
+            id=str(uuid.uuid4()),
+            key=proposal.key,
+            tool=proposal.tool,
+            state=state,
+            digest=canonical.digest(tool=proposal.tool, arguments_text=proposal.arguments),
+            effect=proposal.effect,
+            decision=Decided(type="deny", by_kind="policy", by_name="policy") if state == "denied" else None,
+        )
+        return _Row(call=call, proposal=proposal, arguments=proposal.arguments, grant=state == "allowed")
+
+    def _row(self, call: Call) -> _Row:
+        return next(row for rows in self._stops.values() for row in rows if row.call.id == call.id)
+
+    def _stop(self, key: str) -> Stop:
+        return Stop(id=self._ids[key], calls=tuple(row.call for row in self._stops[key]))
+
+
+_AFTER = {"reject": "denied", "respond": "skipped", "happened": "succeeded", "skip": "skipped"}
+
+
+def _asked(proposal: Proposal) -> tuple[str, str]:
+    return proposal.tool, proposal.arguments

@@ -1,0 +1,68 @@
+"""What a step learns about a call it asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from reviewhub_agents import canonical
+
+from .store import Call
+
+Outcome = Literal["done", "failed", "refused", "answered", "skipped"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolResult:
+    """How a call ended, for the step and for the model.
+
+    done: it ran, `value` is its result. failed: it ran and did nothing, `error` says why. refused: nothing ran
+    (rejected, denied by policy, or out of time). answered: a person gave `value` instead of letting it run.
+    skipped: nothing ran, nobody minds (withdrawn, cancelled, or a person said to go on without it).
+    """
+
+    outcome: Outcome
+    decision: str
+    by: str
+    value: Any = None
+    error: str = ""
+    message: str = ""
+    model_text: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is a value to go on with."""
+        return self.outcome in {"done", "answered"}
+
+    @property
+    def edited(self) -> bool:
+        """Whether a person changed the arguments before it ran."""
+        return self.decision == "edit"
+
+
+def result_of(call: Call) -> ToolResult:
+    """The result of a call that is over."""
+    outcome, text = _outcome(call)
+    decision = call.decision
+    return ToolResult(
+        outcome=outcome,
+        decision=decision.type if decision else "",
+        by=decision.by_name if decision else "",
+        value=canonical.plain(canonical.parse(text)) if text is not None else None,
+        error=call.error,
+        message=decision.message if decision else "",
+        model_text=call.model_text,
+    )
+
+
+def _outcome(call: Call) -> tuple[Outcome, str | None]:
+    if call.state == "succeeded":
+        return "done", call.result
+    if call.state == "failed":
+        return "failed", None
+    if call.state == "denied":
+        return "refused", None
+    if call.state == "skipped":
+        answered = call.decision is not None and call.decision.type == "respond"
+        return ("answered", call.decision.value if call.decision else None) if answered else ("skipped", None)
+    raise ValueError(f"a call that is {call.state} is not over")

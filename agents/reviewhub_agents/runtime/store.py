@@ -1,0 +1,153 @@
+"""What the engine needs to be kept, for one branch of one run.
+
+Two implementations: `reviewhub.hosting.store` in a worker (the database itself), and the HTTP client outside. Both
+pass the same contract tests. Texts are canonical JSON. A write raises `Fenced` when this process may not write for
+the branch any more; outcomes and progress are taken all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+Effect = Literal["read", "idempotent", "once"]
+Status = Literal["succeeded", "failed", "unknown"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """A saved state: the step to run next and how many snapshots came before it."""
+
+    id: str
+    node: str
+    step: int
+    state: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """A tool call to ask for."""
+
+    key: str
+    tool: str
+    arguments: str
+    effect: Effect
+    time_limit: int = 300  # seconds
+    reason: str = ""
+    evidence: Sequence[dict[str, Any]] = ()
+    checks: Sequence[dict[str, Any]] = ()
+    facts: dict[str, Any] = field(default_factory=dict)
+    allowed_decisions: Sequence[str] | None = None
+    deadline: str | None = None  # ISO 8601 duration
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decided:
+    """The newest final answer to a call. `value` is what a person answered (`respond`), as text."""
+
+    type: str
+    by_kind: str
+    by_name: str
+    message: str = ""
+    value: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A tool call as it stands in the ledger."""
+
+    id: str
+    key: str
+    tool: str
+    state: str
+    digest: str
+    effect: Effect
+    attempt: int = 0
+    decision: Decided | None = None
+    model_text: str = ""
+    result: str | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop:
+    """A pause with its calls, in the order in which they were proposed."""
+
+    id: str
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permit:
+    """The right to run a call now, once. `arguments` are those that were decided, also when a person edited them."""
+
+    arguments: str
+    idempotency_key: str
+    attempt: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """A recorded result and the digest of what was asked for it."""
+
+    digest: str
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """Where a branch stands: its head, or nothing but the run's input."""
+
+    input: str
+    snapshot: Snapshot | None
+
+
+class Store(Protocol):
+    """Keeps one branch."""
+
+    def load(self) -> Loaded:
+        """The head of the branch."""
+
+    def save(self, *, node: str, step: int, state: str) -> Snapshot:
+        """Saves a snapshot as the new head."""
+
+    def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
+        """Asks for calls, or finds the pause that this branch made under the same key, as it stands now.
+
+        When a call has to wait, the branch is given up: the process may not write for it any more.
+
+        Raises:
+            ReplayDiverged: the pause under this key asked for something else.
+        """
+
+    def look(self, stop: Stop) -> Stop:
+        """The pause as it stands now."""
+
+    def consume(self, call: Call, *, facts: dict[str, Any]) -> Permit:
+        """Uses the grant of an allowed call, or begins a new attempt of a `read` or `idempotent` one.
+
+        Raises:
+            AskedAgain: there is no right to run it any more.
+        """
+
+    def progress(self, call: Call, *, partial: str) -> None:
+        """Keeps what a running tool has got so far."""
+
+    def outcome(self, call: Call, *, status: Status, result: str | None = None, error: str = "") -> None:
+        """Writes down how a started call ended; `unknown` asks people and gives the branch up."""
+
+    def kept(self, key: str) -> Kept | None:
+        """A recorded result of this branch."""
+
+    def keep(self, key: str, kept: Kept) -> None:
+        """Records a result; the first one under a key stays."""
+
+    def finish(self, *, result: str) -> None:
+        """Ends the branch as succeeded."""
+
+    def fail(self, *, error: str) -> None:
+        """Ends the branch as failed."""
+
+    def heartbeat(self) -> None:
+        """Says that this process is alive; raises Fenced when it need not go on."""

@@ -1,0 +1,87 @@
+"""A small agent with a tool of each effect; what it did to the world is a list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
+from reviewhub_agents.runtime import END, Context, Graph, Scripted, ToolError, ToolRun
+
+
+class Note(BaseModel):
+    text: str
+
+
+class Ticket(BaseModel):
+    order: str = "8812"
+    amount: str = "10.00"
+    said: str = ""
+    paid: str = ""
+    answer: str = ""
+    steps: list[str] = []
+
+
+@dataclass
+class World:
+    """What happened outside, and what to break: `breaks` maps a tool to what it raises, once."""
+
+    done: list[tuple[str, str]] = field(default_factory=list)
+    breaks: dict[str, list[BaseException]] = field(default_factory=dict)
+    models: int = 0
+
+    def act(self, tool: str, args: BaseModel, run: ToolRun) -> dict[str, Any]:
+        for error in self.breaks.pop(tool, []):
+            raise error
+        self.done.append((tool, args.model_dump()["text"]))
+        return {"did": args.model_dump()["text"], "attempt": run.attempt}
+
+
+def make(world: World) -> Graph[Ticket]:
+    """read → decide → pay → END, with a model call in between."""
+
+    def think(messages: list[dict[str, Any]]) -> dict[str, Any]:
+        world.models += 1
+        return {"role": "assistant", "content": f"pay {messages[-1]['content']}"}
+
+    graph = Graph("payer", Ticket, model=Scripted(think), result=lambda last: last.answer)
+
+    @graph.tool("read", effect="read", tries=3)
+    def read(args: Note, run: ToolRun) -> Any:
+        """Reads."""
+        return world.act("read", args, run)
+
+    @graph.tool("mail", effect="idempotent", tries=2)
+    def mail(args: Note, run: ToolRun) -> Any:
+        """Mails."""
+        return world.act("mail", args, run)
+
+    @graph.tool("pay", effect="once")
+    def pay(args: Note, run: ToolRun) -> Any:
+        """Pays."""
+        return world.act("pay", args, run)
+
+    @graph.step(to=["refund", "give_up"])
+    def look(state: Ticket, ctx: Context[Ticket]) -> str:
+        state.steps.append("look")
+        found = ctx.tool("read", {"text": state.order})
+        state.said = ctx.model([{"role": "user", "content": state.amount}])["content"]
+        return "refund" if found.ok else "give_up"
+
+    @graph.step(to=[END])
+    def refund(state: Ticket, ctx: Context[Ticket]) -> None:
+        state.steps.append("refund")
+        noted = ctx.record("stamp", lambda: len(world.done))
+        paid = ctx.tool("pay", {"text": state.amount}, reason=state.said)
+        ctx.tool("mail", {"text": "paid" if paid.ok else "sorry"})
+        state.paid = paid.outcome
+        state.answer = f"{paid.outcome} {paid.value and paid.value['did']} {noted} {paid.message}".strip()
+
+    @graph.step(to=[END])
+    def give_up(state: Ticket, ctx: Context[Ticket]) -> None:
+        state.answer = "no such order"
+
+    return graph
+
+
+__all__ = ["Note", "Ticket", "ToolError", "World", "make"]
