@@ -1,0 +1,32 @@
+"""What the record says about runs."""
+
+from __future__ import annotations
+
+from reviewhub.audit.kinds import Payload, kind
+
+
+@kind("run.started", says="{actor} started the run {title}")
+class RunStarted(Payload):
+    """A run began."""
+
+    title: str
+    external_id: str
+    environment: str
+    on_behalf_of: str
+    parent: str | None
+
+
+@kind("run.ended", says="The run {title} ended: {state}")
+class RunEnded(Payload):
+    """No branch of the run is open any more."""
+
+    title: str
+    state: str
+
+
+@kind("run.reopened", says="The run {title} goes on: {state}")
+class RunReopened(Payload):
+    """An ended run has an open branch again, because somebody forked or retried it."""
+
+    title: str
+    state: str

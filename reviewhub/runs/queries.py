@@ -1,0 +1,87 @@
+"""Reads of runs and branches for the API and the pages."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+
+from reviewhub.accounts.models import Agent
+from reviewhub.core import keyset
+from reviewhub.core.errors import NotFound
+from reviewhub.core.keyset import Page
+from reviewhub.runs.models import Branch, Run
+
+
+def run_for_agent(agent: Agent, run_id: uuid.UUID) -> Run:
+    """A run of this agent. Raises NotFound, also for a run of another agent."""
+    run = Run.objects.select_related("workspace", "agent").filter(agent=agent, pk=run_id).first()
+    if run is None:
+        raise NotFound("There is no such run of this agent.")
+    return run
+
+
+def branch_for_agent(agent: Agent, branch_id: uuid.UUID) -> Branch:
+    """A branch of one of this agent's runs. Raises NotFound, also for a branch of another agent."""
+    branch = Branch.objects.select_related("run").filter(run__agent=agent, pk=branch_id).first()
+    if branch is None:
+        raise NotFound("There is no such branch of this agent.")
+    return branch
+
+
+def branch_of(run: Run, name: str) -> Branch:
+    """The branch that `name` means in this run: its name, or its id as text. Raises NotFound."""
+    named = Q(name=name)
+    with contextlib.suppress(ValueError):  # A name that is no id.
+        named |= Q(pk=uuid.UUID(name))
+    branch = Branch.objects.filter(named, run=run).order_by("created_at").first()
+    if branch is None:
+        raise NotFound(f"The run has no branch {name!r}.")
+    return branch
+
+
+def locked_branch(branch_id: uuid.UUID) -> Branch:
+    """The branch, locked until the caller's transaction ends; the first lock that any write takes. Raises NotFound."""
+    branch = Branch.objects.select_for_update(no_key=True).filter(pk=branch_id).first()
+    if branch is None:
+        raise NotFound("There is no such branch.")
+    return branch
+
+
+def branches_of(run_id: uuid.UUID) -> list[Branch]:
+    """All branches of a run, the oldest first."""
+    return list(Branch.objects.filter(run_id=run_id).order_by("created_at", "id"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filters:
+    """What a list of runs is narrowed down to; empty values do not narrow."""
+
+    state: str = ""
+    agent: uuid.UUID | None = None
+    environment: str = ""
+    text: str = ""  # part of the title, or the external id
+
+
+def listed(visible: QuerySet[Run], *, filters: Filters, cursor: str = "", limit: int = 50) -> Page[Run]:
+    """A page of runs, the newest first.
+
+    Args:
+        visible: the runs that the reader may see (the caller's permission decides that).
+        cursor: the `next` of the page before.
+
+    Raises:
+        Invalid: the cursor is none of ours.
+    """
+    found = visible.select_related("agent")
+    if filters.state:
+        found = found.filter(state=filters.state)
+    if filters.agent:
+        found = found.filter(agent_id=filters.agent)
+    if filters.environment:
+        found = found.filter(environment=filters.environment)
+    if filters.text:
+        found = found.filter(Q(title__icontains=filters.text) | Q(external_id=filters.text))
+    return keyset.newest_first(found, cursor=cursor, limit=limit)

@@ -1,0 +1,99 @@
+"""An agent starts a run."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import IntegrityError, transaction
+from reviewhub_agents import canonical, wire
+
+from reviewhub.accounts.models import AgentKey
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+from reviewhub.core.errors import Conflict, Invalid
+from reviewhub.runs.kinds import RunStarted
+from reviewhub.runs.models import Branch, Run
+
+MAIN = "main"
+
+
+class OtherEnvironment(Conflict):
+    """A run of this external id exists in another environment than this key's."""
+
+    code = "other_environment"
+
+
+@transaction.atomic
+def start(*, key: AgentKey, body: wire.RunStart, actor: Actor) -> tuple[Run, bool]:
+    """Starts a run with its branch "main", or finds the one that this agent started with the same external id.
+
+    Args:
+        key: gives agent, workspace and environment; an agent cannot choose them.
+
+    Returns:
+        The run, and whether it was made just now.
+
+    Raises:
+        Invalid: the parent is no run of this agent.
+        OtherEnvironment: the external id belongs to a run of another environment.
+    """
+    external_id = body.external_id or ""
+    if external_id and (found := _find(key, external_id)) is not None:
+        return found, False
+    parent = _parent(key, body.parent)
+    run = Run(
+        workspace_id=key.workspace_id,
+        agent_id=key.agent_id,
+        key=key,
+        environment=key.environment,
+        external_id=external_id,
+        parent=parent,
+        title=body.title,
+        on_behalf_of=body.on_behalf_of,
+        labels=canonical.dumps(body.labels),
+        input=canonical.dumps(body.input),
+    )
+    try:
+        with transaction.atomic():
+            run.save(force_insert=True)
+    except IntegrityError:
+        # Two starts at once: the unique index let the other one through, and it has committed by now.
+        found = _find(key, external_id)
+        if found is None:
+            raise
+        return found, False
+    Branch.objects.create(workspace_id=run.workspace_id, run=run, name=MAIN)
+    record(
+        "run.started",
+        workspace_id=run.workspace_id,
+        actor=actor,
+        data=RunStarted(
+            title=str(run),
+            external_id=external_id,
+            environment=run.environment,
+            on_behalf_of=run.on_behalf_of,
+            parent=str(parent.id) if parent else None,
+        ),
+        run_id=run.id,
+        agent_id=run.agent_id,
+        subject_id=run.id,
+    )
+    return run, True
+
+
+def _find(key: AgentKey, external_id: str) -> Run | None:
+    run = Run.objects.filter(agent_id=key.agent_id, external_id=external_id).first()
+    if run is not None and run.environment != key.environment:
+        raise OtherEnvironment(
+            f"The external id {external_id!r} belongs to a run in {run.environment}; this key is for {key.environment}."
+        )
+    return run
+
+
+def _parent(key: AgentKey, parent: uuid.UUID | None) -> Run | None:
+    if parent is None:
+        return None
+    found = Run.objects.filter(agent_id=key.agent_id, id=parent).first()
+    if found is None:
+        raise Invalid.at("/parent", "there is no such run of this agent", code="not_found")
+    return found

@@ -1,0 +1,39 @@
+"""An agent of Support with a key, and a run that it started."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from reviewhub_agents import wire
+
+from reviewhub.accounts.models import AgentKey
+from reviewhub.core.actors import Actor
+from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.start import start
+from tests.cast import Cast, make_test_agent
+
+AGENT = Actor(kind="agent", name="Support agent", source="api")
+
+
+@pytest.fixture
+def key(cast: Cast) -> AgentKey:
+    """The production key of Support's agent."""
+    return make_test_agent(cast.support)[1]
+
+
+@pytest.fixture
+def run(key: AgentKey) -> Run:
+    """A run that has just begun."""
+    return begin(key)
+
+
+@pytest.fixture
+def branch(run: Run) -> Branch:
+    """Its branch main."""
+    return run.branches.get()
+
+
+def begin(key: AgentKey, **body: Any) -> Run:
+    """A new run, or the one of that external id."""
+    return start(key=key, body=wire.RunStart.from_tree(body), actor=AGENT)[0]

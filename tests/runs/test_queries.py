@@ -1,0 +1,72 @@
+"""Reading runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from reviewhub.accounts.models import AgentKey
+from reviewhub.core.errors import Invalid, NotFound
+from reviewhub.core.ids import uuid7
+from reviewhub.runs import queries
+from reviewhub.runs.models import Run
+from reviewhub.runs.queries import Filters
+from tests.cast import Cast, make_test_agent
+from tests.runs.conftest import begin
+
+
+def test_runs_and_branches_of_another_agent_are_not_there(cast: Cast, key: AgentKey, run: Run) -> None:
+    stranger, other_key, _ = make_test_agent(cast.support, name="Another agent")
+    assert queries.run_for_agent(key.agent, run.id) == run
+    branch = run.branches.get()
+    assert queries.branch_for_agent(key.agent, branch.id) == branch
+    for read, thing in ((queries.run_for_agent, run.id), (queries.branch_for_agent, branch.id)):
+        with pytest.raises(NotFound):
+            read(stranger, thing)
+        with pytest.raises(NotFound):
+            read(key.agent, uuid7())
+
+
+def test_a_branch_is_found_by_name_or_id_inside_its_run_only(key: AgentKey, run: Run) -> None:
+    branch = run.branches.get()
+    other = begin(key).branches.get()
+    assert queries.branch_of(run, "main") == branch
+    assert queries.branch_of(run, str(branch.id)) == branch
+    for wrong in ("Main", str(other.id), ""):
+        with pytest.raises(NotFound):
+            queries.branch_of(run, wrong)
+
+
+def test_pages_hold_every_run_once_the_newest_first(key: AgentKey) -> None:
+    made = [begin(key, title=f"run {number}") for number in range(7)]
+    moment = made[0].created_at
+    # Equal times are told by id.
+    Run.objects.filter(pk__in=[run.pk for run in made[:5]]).update(created_at=moment)
+    seen, cursor = [], ""
+    while True:
+        page = queries.listed(Run.objects.all(), filters=Filters(), cursor=cursor, limit=2)
+        seen += [run.title for run in page.rows]
+        cursor = page.next
+        if not cursor:
+            break
+    assert seen == [f"run {number}" for number in reversed(range(7))]
+
+
+def test_filters_narrow(key: AgentKey) -> None:
+    begin(key, title="Refund 1", external_id="a")
+    begin(key, title="Booking 2", external_id="b")
+
+    def titles(**wanted: object) -> list[str]:
+        return [run.title for run in queries.listed(Run.objects.all(), filters=Filters(**wanted)).rows]
+
+    assert titles(text="refund") == ["Refund 1"]
+    assert titles(text="b") == ["Booking 2"]
+    assert titles(state="paused") == []
+    assert titles(environment="production", agent=key.agent_id) == ["Booking 2", "Refund 1"]
+    assert titles(agent=uuid7()) == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("cursor", ["x", "W10", "bnVsbA", "WyJhIiwiYiJd", "WzEsMl0", "é"])
+def test_a_foreign_cursor_is_refused(cursor: str) -> None:
+    with pytest.raises(Invalid):
+        queries.listed(Run.objects.all(), filters=Filters(), cursor=cursor)
