@@ -1,0 +1,137 @@
+"""What the policy in force says to the calls of one agent. Fails closed: whatever goes wrong here means approval."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, fields
+from functools import lru_cache
+
+from django.db import connection, transaction
+
+from reviewhub.accounts.models import Agent, Team
+from reviewhub.policies import rules
+from reviewhub.policies.models import PolicyVersion
+from reviewhub.policies.queries import current
+from reviewhub.policies.reading import parse_policy
+from reviewhub.policies.rules import Answer, Policy
+
+log = logging.getLogger(__name__)
+
+UNREADABLE = "the policy could not be read"
+NONE_YET = "no policy is published"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallFacts:
+    """What policy may know of a call, apart from whose it is.
+
+    `registered`, `effect` and `schema_problem` are facts of the server; the rest are the agent's claims, which hold
+    a call back and never let one through. Times are in seconds.
+    """
+
+    tool: str
+    registered: bool
+    effect: str | None
+    claimed_effect: str | None = None
+    schema_problem: str = ""
+    failed_checks: tuple[str, ...] = ()
+    wished_decisions: tuple[str, ...] | None = None
+    wished_deadline_seconds: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved(Answer):
+    """An answer with the version that gave it (0: none did) and the team of its requirement."""
+
+    policy_version: int
+    team_id: uuid.UUID | None = None
+
+
+@dataclass(frozen=True)
+class InForce:
+    """A policy as read, or the reason why there is none to ask."""
+
+    number: int
+    policy: Policy | None
+    why_not: str = ""
+
+
+def evaluate(
+    *, workspace_id: uuid.UUID, agent: Agent, environment: str, calls: Sequence[CallFacts]
+) -> list[Resolved]:
+    """The answers to `calls`, in their order, all by the same version of the policy.
+
+    Never raises for what a policy or a call may hold: no policy, an unreadable one, a rule that fails or a time-out
+    of the database become one approval by the agent's team, and a line in the log.
+
+    Args:
+        agent: whose calls; with its team loaded or not.
+        environment: that of the agent's key, never one that the agent claims.
+    """
+    now = in_force(workspace_id)
+    answers = [_answer(now, call_of(facts, agent=agent, environment=environment)) for facts in calls]
+    teams = team_ids(workspace_id, answers)
+    return [resolve(answer, number=now.number, agent=agent, teams=teams) for answer in answers]
+
+
+def in_force(workspace_id: uuid.UUID) -> InForce:
+    """The policy of the workspace, read anew; never raises."""
+    version: PolicyVersion | None = None
+    try:
+        # Inside a transaction by a savepoint, so that an error of the database does not take the caller's work along.
+        with transaction.atomic() if connection.in_atomic_block else nullcontext():
+            version = current(workspace_id)
+        if version is None:
+            return InForce(0, None, NONE_YET)
+        return InForce(version.number, _parsed(version.rules))
+    except Exception:
+        log.exception("policy of workspace %s cannot be read; everything needs approval", workspace_id)
+        return InForce(version.number if version else 0, None, UNREADABLE)
+
+
+def call_of(facts: CallFacts, *, agent: Agent, environment: str) -> rules.Call:
+    """The facts with whose they are, as the pure rules take them."""
+    given = {field.name: getattr(facts, field.name) for field in fields(facts)}
+    return rules.Call(agent=agent.name, agent_team=agent.team.name, environment=environment, **given)
+
+
+def resolve(answer: Answer, *, number: int, agent: Agent, teams: dict[str, uuid.UUID]) -> Resolved:
+    """The answer with the id of its team. A team that is gone leaves the call to the agent's own, and no time-out
+    lets it run then."""
+    given = {field.name: getattr(answer, field.name) for field in fields(answer)}
+    requirement = answer.requirement
+    if requirement is None:
+        return Resolved(**given, policy_version=number)
+    if requirement.team in teams:
+        return Resolved(**given, policy_version=number, team_id=teams[requirement.team])
+    missing = f"there is no team {requirement.team} any more"
+    if requirement.team != agent.team.name:
+        given["requirement"] = requirement.model_copy(update={"team": agent.team.name, "on_timeout": "deny"})
+        given["text"] = f"{given['requirement']}: {missing}, so the agent's team decides. ({answer.text})"
+        given["held_because"] = (*answer.held_because, missing)
+    return Resolved(**given, policy_version=number, team_id=agent.team_id)
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Policy:
+    """Published rules never change, so what was read from the same text is read once."""
+    return parse_policy(text)
+
+
+def _answer(now: InForce, call: rules.Call) -> Answer:
+    if now.policy is None:
+        return rules.everything_else(call, because=now.why_not)
+    try:
+        return rules.evaluate(now.policy, call)
+    except Exception:
+        log.exception("policy v%d failed on a call of %r; it needs approval", now.number, call.tool)
+        return rules.everything_else(call, because=UNREADABLE)
+
+
+def team_ids(workspace_id: uuid.UUID, answers: Sequence[Answer]) -> dict[str, uuid.UUID]:
+    """The teams that the answers name, by name; a name that is missing here is no team of this workspace."""
+    names = {answer.requirement.team for answer in answers if answer.requirement is not None}
+    return dict(Team.objects.filter(workspace_id=workspace_id, name__in=names).values_list("name", "id"))

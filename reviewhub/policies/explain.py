@@ -1,0 +1,39 @@
+"""Why policy answers a call as it does: for `POST /policy/explain` and the policy page's trial."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from reviewhub.accounts.models import Agent
+from reviewhub.policies import rules
+from reviewhub.policies.evaluate import CallFacts, InForce, Resolved, call_of, in_force, resolve, team_ids
+from reviewhub.policies.reading import parse_policy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained:
+    """The answer that `evaluate` would give, and what each rule up to it said."""
+
+    answer: Resolved
+    steps: tuple[rules.Step, ...]
+
+
+def explain(
+    *, workspace_id: uuid.UUID, agent: Agent, environment: str, call: CallFacts, rules_text: str | None = None
+) -> Explained:
+    """What the policy in force (or the draft `rules_text`) says to a call that nobody makes. Nothing is stored.
+
+    Raises:
+        Invalid: the draft is not as it should be.
+    """
+    now = in_force(workspace_id) if rules_text is None else InForce(0, parse_policy(rules_text))
+    asked = call_of(call, agent=agent, environment=environment)
+    if now.policy is None:
+        found = rules.Explanation(rules.everything_else(asked, because=now.why_not))
+    else:
+        found = rules.explain(now.policy, asked)
+    teams = team_ids(workspace_id, [found.answer])
+    return Explained(
+        answer=resolve(found.answer, number=now.number, agent=agent, teams=teams), steps=found.steps
+    )

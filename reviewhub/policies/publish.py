@@ -1,0 +1,94 @@
+"""An admin publishes a policy."""
+
+from __future__ import annotations
+
+import hashlib
+
+from django.db import IntegrityError, transaction
+
+from reviewhub.accounts.models import Team, Workspace
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+from reviewhub.core.errors import Conflict, Invalid
+from reviewhub.policies.kinds import PolicyPublished
+from reviewhub.policies.models import PolicyVersion
+from reviewhub.policies.queries import current
+from reviewhub.policies.reading import parse_policy, policy_text
+from reviewhub.policies.rules import Policy
+
+MAX_NOTE = 400
+
+
+class Changed(Conflict):
+    """Somebody else published a policy meanwhile."""
+
+    code = "changed"
+
+
+def publish(*, workspace: Workspace, rules_text: str, note: str, base: int, actor: Actor) -> PolicyVersion:
+    """Puts a new policy in force, from the next check on and in every process.
+
+    Args:
+        rules_text: the whole policy, JSON `{"rules": […]}`.
+        note: what changed and why, in the author's words.
+        base: the number of the version that the author started from; 0 for the first policy.
+
+    Raises:
+        Invalid: the policy is not as it should be, or names a team that the workspace does not have.
+        Changed: another version is in force by now; `extra` says its number, author and time.
+    """
+    if len(note) > MAX_NOTE:
+        raise Invalid.at("/note", f"has {len(note)} characters; the limit is {MAX_NOTE}", code="too_large")
+    policy = parse_policy(rules_text)
+    text = policy_text(policy)
+    with transaction.atomic():
+        _refuse_unknown_teams(policy, workspace)
+        latest = current(workspace.id)
+        if (latest.number if latest else 0) != base:
+            raise _changed(latest)
+        version = PolicyVersion(
+            workspace=workspace, number=base + 1, rules=text, note=note, author_name=actor.name[:200]
+        )
+        try:
+            with transaction.atomic():
+                version.save(force_insert=True)
+        except IntegrityError as error:
+            raise _changed(current(workspace.id)) from error
+        digest = "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+        data = PolicyPublished(
+            number=version.number,
+            base=base,
+            note=note or "without a note",
+            digest=digest,
+            rules=len(policy.rules),
+        )
+        record("policy.published", workspace_id=workspace.id, actor=actor, data=data, subject_id=version.id)
+    return version
+
+
+def _refuse_unknown_teams(policy: Policy, workspace: Workspace) -> None:
+    known = set(
+        Team.objects.filter(workspace=workspace, name__in=policy.teams()).values_list("name", flat=True)
+    )
+    errors = [
+        {
+            "path": f"/rules/{index}/team",
+            "code": "unknown_team",
+            "message": f"There is no team {rule.team!r}.",
+        }
+        for index, rule in enumerate(policy.rules)
+        if rule.team is not None and rule.team not in known
+    ]
+    if errors:
+        raise Invalid("The policy names a team that does not exist.", errors=errors)
+
+
+def _changed(latest: PolicyVersion | None) -> Changed:
+    if latest is None:
+        return Changed("No policy is published yet; start from 0.", number=0)
+    return Changed(
+        f"{latest.author_name} published v{latest.number} meanwhile.",
+        number=latest.number,
+        by=latest.author_name,
+        at=latest.published_at.isoformat(),
+    )
