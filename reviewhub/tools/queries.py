@@ -1,0 +1,58 @@
+"""Reads of the tool registry."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reviewhub.accounts.models import Agent
+from reviewhub.core.display import segments
+from reviewhub.core.errors import NotFound
+from reviewhub.tools.models import Tool
+
+
+@dataclass(frozen=True)
+class Covered:
+    """A tool on the list of what agents can do, with what is odd about its name."""
+
+    tool: Tool
+    oddities: list[str]
+
+    @property
+    def needs_description(self) -> bool:
+        """Whether it is known from calls only: no schema checks its arguments, and every call needs approval."""
+        return not self.tool.is_registered
+
+
+def coverage(workspace_id: uuid.UUID, *, agent: Agent | None = None, search: str = "") -> list[Covered]:
+    """Every tool of a workspace (or of one agent), those that nobody described first, then by agent and name.
+
+    Schemas are not loaded.
+    """
+    tools = Tool.objects.filter(workspace_id=workspace_id)
+    if agent is not None:
+        tools = tools.filter(agent=agent)
+    if search:
+        tools = tools.filter(name__icontains=search)
+    tools = tools.select_related("agent__team").defer("schema", "result_schema")
+    rows = sorted(tools, key=lambda tool: (tool.is_registered, tool.agent.name, tool.name))
+    return [Covered(tool, segments.odd(segments.split(tool.name, mask=False))) for tool in rows]
+
+
+def named(agent: Agent, names: Iterable[str]) -> dict[str, Tool]:
+    """Those of an agent's tools that are known, by name."""
+    return {tool.name: tool for tool in Tool.objects.filter(agent=agent, name__in=set(names))}
+
+
+def tool_in(workspace_id: uuid.UUID, tool_id: uuid.UUID) -> Tool:
+    """A tool of the workspace, with its agent and team. Raises NotFound, also for one of another workspace."""
+    found = Tool.objects.select_related("agent__team").filter(workspace_id=workspace_id, pk=tool_id).first()
+    if found is None:
+        raise NotFound("There is no such tool.")
+    return found
+
+
+def locked_tool(tool: Tool) -> Tool:
+    """The tool as stored now, locked until the caller's transaction ends."""
+    return Tool.objects.select_for_update(no_key=True).get(pk=tool.pk)

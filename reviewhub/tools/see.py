@@ -1,0 +1,67 @@
+"""Tools that turn up in calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from django.db import transaction
+
+from reviewhub.accounts.models import Agent
+from reviewhub.core import clock
+from reviewhub.core.errors import Invalid
+from reviewhub.tools.models import Tool
+from reviewhub.tools.rules import name_fault
+
+SEEN_EVERY = timedelta(minutes=1)
+
+
+@transaction.atomic
+def see(*, agent: Agent, names: Iterable[str]) -> dict[str, Tool]:
+    """The tools that an agent's calls name, by name; makes a row for each one that was never heard of.
+
+    A tool known from sight only is unregistered and counts as `once`, so every call of it needs approval. Agents that
+    see the same new tool at the same moment get one row.
+
+    Raises:
+        Invalid: a name is empty, too long, or holds control characters.
+    """
+    wanted = sorted(set(names))
+    for name in wanted:
+        if (fault := name_fault(name)) is not None:
+            raise Invalid.at("/tool", fault)
+    found = _by_name(agent, wanted)
+    now = clock.now()
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        # In the order of their names: two transactions that add the same two rows do not wait for each other crosswise.
+        Tool.objects.bulk_create(
+            [
+                Tool(workspace_id=agent.workspace_id, agent=agent, name=name, last_seen_at=now)
+                for name in missing
+            ],
+            ignore_conflicts=True,
+        )
+        found = _by_name(agent, wanted)
+    _touch(
+        [tool for tool in found.values() if tool.last_seen_at is None or tool.last_seen_at < now - SEEN_EVERY]
+    )
+    return found
+
+
+def _by_name(agent: Agent, names: list[str]) -> dict[str, Tool]:
+    return {tool.name: tool for tool in Tool.objects.filter(agent=agent, name__in=names)}
+
+
+def _touch(stale: list[Tool]) -> None:
+    """Notes the time, save on rows that another transaction holds: it is noting it too, and nobody waits for that."""
+    if not stale:
+        return
+    free = Tool.objects.select_for_update(skip_locked=True, no_key=True).filter(
+        pk__in=[tool.pk for tool in stale]
+    )
+    ids = list(free.values_list("pk", flat=True))
+    now = clock.now()
+    Tool.objects.filter(pk__in=ids).update(last_seen_at=now)
+    for tool in stale:
+        tool.last_seen_at = now

@@ -1,0 +1,44 @@
+"""An admin writes the sentence of a tool."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+from reviewhub.core.display.sentence import faults
+from reviewhub.core.errors import Invalid
+from reviewhub.tools.kinds import SentenceSet
+from reviewhub.tools.models import Tool
+from reviewhub.tools.queries import locked_tool
+
+
+@transaction.atomic
+def set_sentence(*, tool: Tool, sentence: str, actor: Actor) -> Tool:
+    """Sets what people read first about calls of `tool`, from the next request on.
+
+    Args:
+        sentence: a template such as `Refund ${amount:money} to order {order_id}`; empty for the default words.
+
+    Raises:
+        Invalid: the template cannot be used; every fault is named.
+    """
+    sentence = sentence.strip()
+    if found := faults(sentence):
+        errors = [{"path": "/sentence", "code": "invalid", "message": fault} for fault in found]
+        raise Invalid(" ".join(found), errors=errors)
+    stored = locked_tool(tool)
+    if stored.sentence == sentence:
+        return stored
+    data = SentenceSet(tool=stored.name, sentence=sentence, before=stored.sentence)
+    stored.sentence = sentence
+    stored.save(update_fields=["sentence"])
+    record(
+        "tool.sentence_set",
+        workspace_id=stored.workspace_id,
+        actor=actor,
+        data=data,
+        agent_id=stored.agent_id,
+        subject_id=stored.id,
+    )
+    return stored
