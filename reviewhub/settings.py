@@ -201,7 +201,11 @@ CONTENT_SECURITY_POLICY = {
 }
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["reviewhub.api.authentication.AgentKeyAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "reviewhub.api.authentication.AgentKeyAuthentication",
+        "reviewhub.api.authentication.PersonAuthentication",
+    ],
+    "DEFAULT_THROTTLE_CLASSES": ["reviewhub.api.authentication.KeyThrottle"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": [],

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reviewhub.accounts.models import Member
 from tests.cast import Cast, make_cast
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _static_root() -> None:
+    """WhiteNoise warns when nothing was collected yet, and warnings are errors."""
+    from django.conf import settings
+
+    Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,9 @@ class DbNow(Func):
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
         """SQLite keeps text; milliseconds compare correctly with the six digits that Django writes."""
-        return self.as_sql(compiler, connection, template="STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'now')", **context)
+        # Each % is doubled twice: for the template here, and for the parameters of the whole statement.
+        moment = "STRFTIME('%%%%Y-%%%%m-%%%%d %%%%H:%%%%M:%%%%f', 'now')"
+        return self.as_sql(compiler, connection, template=moment, **context)
 
 
 def now() -> datetime:

@@ -1,0 +1,51 @@
+"""Reads of people, memberships, teams, agents and keys."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db.models import QuerySet
+
+from reviewhub.accounts.keys import hash_key, looks_like_key
+from reviewhub.accounts.models import Agent, AgentKey, Member, Person, Team
+
+
+def key_behind(text: str) -> AgentKey | None:
+    """The usable key that `text` is, with its agent and workspace; None for anything else, also a revoked one."""
+    if not looks_like_key(text):
+        return None
+    rows = AgentKey.objects.select_related("agent", "workspace")
+    return rows.filter(key_hash=hash_key(text), revoked_at__isnull=True).first()
+
+
+def active_memberships(person: Person) -> list[Member]:
+    """Where `person` may act now, by workspace name; empty when they were disabled."""
+    if not person.is_active:
+        return []
+    rows = Member.objects.filter(person=person, person__is_active=True, is_active=True)
+    return list(rows.select_related("person", "workspace").order_by("workspace__name", "workspace__slug"))
+
+
+def active_member(*, person_id: uuid.UUID, workspace_id: uuid.UUID) -> Member | None:
+    """The person's membership of one workspace as it is now, or None; sockets ask again with this."""
+    rows = Member.objects.filter(
+        person_id=person_id, workspace_id=workspace_id, is_active=True, person__is_active=True
+    )
+    return rows.select_related("person", "workspace").first()
+
+
+def members_of(workspace_id: uuid.UUID) -> QuerySet[Member]:
+    """All members, also disabled ones, with person and teams, by name."""
+    rows = Member.objects.filter(workspace_id=workspace_id).select_related("person")
+    return rows.prefetch_related("teams").order_by("-is_active", "person__name", "id")
+
+
+def teams_of(workspace_id: uuid.UUID) -> QuerySet[Team]:
+    """All teams with their members, by name."""
+    return Team.objects.filter(workspace_id=workspace_id).prefetch_related("members__person").order_by("name")
+
+
+def agents_of(workspace_id: uuid.UUID) -> QuerySet[Agent]:
+    """All agents with team, owner and keys, by name."""
+    rows = Agent.objects.filter(workspace_id=workspace_id).select_related("team", "owner__person")
+    return rows.prefetch_related("keys").order_by("name")
