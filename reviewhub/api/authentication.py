@@ -114,7 +114,7 @@ class PersonAuthentication(SessionAuthentication):
         if not isinstance(person, Person) or not person.is_active:
             return None
         # Django's request: the check looks for the token in a form, which the API's own request has no parser for.
-        self.enforce_csrf(request._request)
+        self.enforce_csrf(request._request)  # type: ignore[arg-type]
         if person.must_change_password:
             raise PasswordChangeDue()
         slug = request.query_params.get("workspace") or request.headers.get(WORKSPACE_HEADER) or ""
