@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from reviewhub.ops.server import serve
+from reviewhub.live.server import serve
 
 
 class Command(BaseCommand):

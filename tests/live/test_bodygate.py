@@ -1,0 +1,161 @@
+"""The body gate: size, time and sender are checked before the application sees the request."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from reviewhub.live.asgi_types import Receive, Scope, Send
+from reviewhub.live.bodygate import BodyGate, Limits
+from reviewhub.live.keycheck import KeyCheck
+from tests.live.asgi import Connection, ask, http_scope
+
+LIMITS = Limits(body_bytes=100_000, body_seconds=0.3, buffered_bytes=250_000, session_cookie="sessionid")
+KEY = ("Authorization", "Bearer rh_good")
+SESSION = ("Cookie", "theme=dark; sessionid=abc")
+
+
+class Inner:
+    """The application behind the gate; keeps what it saw."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[Scope, bytes]] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        message = await receive()
+        self.seen.append((scope, message["body"]))
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"fine"})
+
+
+@pytest.fixture
+def inner() -> Inner:
+    return Inner()
+
+
+@pytest.fixture
+def asked() -> list[str]:
+    """The keys that were looked up."""
+    return []
+
+
+@pytest.fixture
+def gate(inner: Inner, asked: list[str]) -> BodyGate:
+    def lookup(token: str) -> bool:
+        asked.append(token)
+        return token == "rh_good"
+
+    return BodyGate(inner, limits=LIMITS, keys=KeyCheck(lookup))
+
+
+def post(size: int | str, *headers: tuple[str, str], path: str = "/api/v1/runs") -> Scope:
+    return http_scope("POST", path, headers=[("Content-Length", str(size)), *headers])
+
+
+def chunked(*headers: tuple[str, str], path: str = "/api/v1/runs") -> Scope:
+    return http_scope("POST", path, headers=[("Transfer-Encoding", "chunked"), *headers])
+
+
+async def test_a_body_in_pieces_arrives_whole_and_with_its_length(gate: BodyGate, inner: Inner) -> None:
+    answer = await ask(gate, chunked(KEY), Connection([b"ab", b"cd", b""]))
+    scope, body = inner.seen[0]
+    assert (answer.status, body) == (200, b"abcd")
+    assert (b"content-length", b"4") in scope["headers"]
+    assert not any(name == b"transfer-encoding" for name, _ in scope["headers"])
+
+
+async def test_an_announced_size_over_the_limit_is_413_unread(gate: BodyGate, inner: Inner) -> None:
+    connection = Connection([b"x" * 1000] * 1000)
+    answer = await ask(gate, post(1_000_000, KEY, ("Expect", "100-continue")), connection)
+    assert answer.status == 413
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json["code"], answer.json["limit"], answer.json["value"]) == (
+        "too_large",
+        100_000,
+        1_000_000,
+    )
+    assert not inner.seen and connection.read == 0
+
+
+async def test_a_body_that_grows_over_the_limit_is_413(gate: BodyGate, inner: Inner) -> None:
+    answer = await ask(gate, chunked(KEY), Connection([b"x" * 60_000] * 9))
+    assert (answer.status, answer.json["limit"]) == (413, 100_000)
+    assert not inner.seen
+
+
+async def test_a_slow_body_is_408(gate: BodyGate, inner: Inner) -> None:
+    started = time.monotonic()
+    answer = await ask(gate, post(100, KEY), Connection([b"x"] * 100, pause=0.05))
+    assert answer.status == 408 and answer.json["code"] == "too_slow"
+    assert time.monotonic() - started < 2
+    assert not inner.seen
+
+
+@pytest.mark.parametrize(
+    "header", ["Bearer rh_wrong", "Bearer", "Bearer ", "Basic YTpi", "rh_good", "Bearer rh_gööd"]
+)
+async def test_a_wrong_key_is_401_before_the_body_is_read(gate: BodyGate, inner: Inner, header: str) -> None:
+    connection = Connection([b"{}"])
+    headers = ("Authorization", header), ("Expect", "100-continue")
+    answer = await ask(gate, post(2, *headers), connection)
+    assert (answer.status, answer.json["code"], connection.read) == (401, "unauthenticated", 0)
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert not inner.seen
+
+
+async def test_two_authorization_headers_count_as_garbled(gate: BodyGate) -> None:
+    answer = await ask(gate, post(2, KEY, ("Authorization", "Bearer rh_good")), Connection([b"{}"]))
+    assert answer.status == 401
+
+
+async def test_no_key_needs_a_session(gate: BodyGate, inner: Inner) -> None:
+    assert (await ask(gate, post(2), Connection([b"{}"]))).status == 401
+    assert (await ask(gate, post(2, SESSION), Connection([b"{}"]))).status == 200
+
+
+async def test_a_known_key_is_looked_up_once_and_a_wrong_one_each_time(
+    gate: BodyGate, asked: list[str]
+) -> None:
+    for token in ("rh_good", "rh_good", "rh_wrong", "rh_wrong"):
+        await ask(gate, post(2, ("Authorization", f"Bearer {token}")), Connection([b"{}"]))
+    assert asked == ["rh_good", "rh_wrong", "rh_wrong"]
+
+
+async def test_a_stranger_may_send_a_form_but_nothing_large(gate: BodyGate) -> None:
+    assert (await ask(gate, post(10, path="/signin"), Connection([b"x" * 10]))).status == 200
+    refused = await ask(gate, post(70_000, path="/signin"), Connection([b"x" * 70_000]))
+    assert (refused.status, refused.json["limit"]) == (413, 64_000)
+
+
+async def test_many_large_bodies_at_once_are_bounded(gate: BodyGate) -> None:
+    connections = [Connection([b"x" * 50_000, b"x" * 50_000], pause=0.1) for _ in range(4)]
+    answers = await asyncio.gather(*(ask(gate, post(100_000, KEY), one) for one in connections))
+    assert sorted(answer.status for answer in answers) == [200, 200, 503, 503]
+    later = await ask(gate, post(100_000, KEY), Connection([b"x" * 100_000]))
+    assert later.status == 200, "what was refused or done gives its share back"
+
+
+async def test_a_client_that_hangs_up_gets_nothing(gate: BodyGate, inner: Inner) -> None:
+    connection = Connection([])
+    connection.hung_up.set()
+    answer = await ask(gate, post(10, KEY), connection)
+    assert (answer.status, inner.seen) == (0, [])
+
+
+@pytest.mark.parametrize("size", ["-1", "1e3", "", "0x10", "٣".encode().decode("latin-1")])
+async def test_a_length_that_is_no_number_is_400(gate: BodyGate, size: str) -> None:
+    assert (await ask(gate, post(size, KEY), Connection([b"x"]))).status == 400
+
+
+@pytest.mark.parametrize(("path", "query"), [("/a\x00b", ""), ("/", "q=%00"), ("/", "q=\u00e4".encode())])
+async def test_addresses_that_a_database_would_choke_on_are_400(
+    gate: BodyGate, path: str, query: str
+) -> None:
+    assert (await ask(gate, http_scope("GET", path, query))).status == 400
+
+
+async def test_headers_with_an_underscore_do_not_reach_wsgi(gate: BodyGate, inner: Inner) -> None:
+    await ask(gate, http_scope(headers=[("X_Forwarded_Proto", "https"), ("X-Real", "1")]))
+    assert [name for name, _ in inner.seen[0][0]["headers"]] == [b"x-real", b"content-length"]
