@@ -25,6 +25,14 @@ def _fast_passwords(settings: Any) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_broker() -> None:
+    """Hints to workers go nowhere: no test may need one to arrive, and none leaves files behind."""
+    from reviewhub.celery import app
+
+    app.conf.update(broker_url="memory://", broker_transport_options={})
+
+
 @pytest.fixture
 def cast(db: None) -> Cast:
     """Everybody, in the database."""
