@@ -297,7 +297,7 @@ def test_an_outcome_fits_its_status() -> None:
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.__name__)
 def test_every_message_refuses_unknown_fields(message: type[wire.Wire]) -> None:
-    if message is wire.Problem:
+    if message in (wire.Problem, wire.FaultOut):  # read by clients that may be older than the server
         return
     assert ("/no_such_field", "unknown_field") in faults(message, {"no_such_field": 1})
 

@@ -64,10 +64,13 @@ class Wire(BaseModel):
         )
 
     @classmethod
-    def from_tree(cls, tree: Tree) -> Self:
-        """The message that `tree` says. Raises `BadBody` with the JSON pointer of each fault."""
+    def from_tree(cls, tree: Tree, *, lenient: bool = False) -> Self:
+        """The message that `tree` says. Raises `BadBody` with the JSON pointer of each fault.
+
+        `lenient` ignores unknown fields, for reading the answers of a server that is newer than its client.
+        """
         try:
-            return cls.model_validate(tree, by_alias=True, by_name=False)
+            return cls.model_validate(tree, by_alias=True, by_name=False, extra="ignore" if lenient else None)
         except ValidationError as error:
             raise BadBody(_faults(error)) from error
 

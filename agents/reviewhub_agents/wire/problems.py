@@ -13,6 +13,8 @@ from .fields import Int
 class FaultOut(Wire):
     """One thing wrong with the input."""
 
+    model_config = ConfigDict(extra="ignore")
+
     path: str
     code: str
     message: str
