@@ -59,7 +59,7 @@ def claim(*, resumption_id: uuid.UUID, owner: str, seconds: int) -> Claimed | No
         _abandon(row)
         return None
     if not _take(row, owner=owner, seconds=seconds):
-        transaction.set_rollback(True)  # noqa: FBT003  Django's signature; the branch's lease goes back too
+        transaction.set_rollback(True)
         return None
     if branch.state == BranchState.RESUMING:
         move(branch, to=BranchState.RUNNING, table=BRANCH_EDGES)
@@ -70,9 +70,7 @@ def _take(row: Resumption, *, owner: str, seconds: int) -> bool:
     where = {"due_at__lte": DbNow()}
     try:
         if row.state == ResumptionState.CLAIMED:
-            move(
-                row, to=ResumptionState.QUEUED, table=RESUMPTION_EDGES, where={"lease_until__lte": DbNow()}
-            )
+            move(row, to=ResumptionState.QUEUED, table=RESUMPTION_EDGES, where={"lease_until__lte": DbNow()})
             where = {}
         move(
             row,

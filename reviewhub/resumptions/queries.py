@@ -10,7 +10,7 @@ from reviewhub.resumptions.models import Resumption
 from reviewhub.resumptions.states import ResumptionState
 
 
-def open_for_agent(*, agent: Agent, environment: str | None = None) -> QuerySet[Resumption]:
+def open_for(agent: Agent, *, environment: str | None = None) -> QuerySet[Resumption]:
     """What a polling agent may go on with, the oldest first, each with branch, run and pause loaded.
 
     Args:

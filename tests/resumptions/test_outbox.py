@@ -13,7 +13,7 @@ from reviewhub.resumptions.abandon import abandon
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.resumptions.enqueue import enqueue
 from reviewhub.resumptions.models import Resumption
-from reviewhub.resumptions.queries import claimable, open_for_agent
+from reviewhub.resumptions.queries import claimable, open_for
 from reviewhub.runs.models import Branch
 from tests.resumptions.conftest import World
 
@@ -73,13 +73,13 @@ def test_a_dead_broker_loses_the_hint_and_nothing_else(world: World) -> None:
 
 def test_the_first_write_of_a_polling_agent_ends_its_waking(world: World) -> None:
     row = enqueue(branch=world.branch, pause=world.pause, kind="poll")
-    assert list(open_for_agent(agent=world.agent)) == [row]
+    assert list(open_for(world.agent)) == [row]
     assert list(claimable()) == []
     acknowledge(branch=world.branch)
     row.refresh_from_db()
     assert row.state == "done"
     assert Branch.objects.get().state == "running"
-    assert list(open_for_agent(agent=world.agent)) == []
+    assert list(open_for(world.agent)) == []
     acknowledge(branch=world.branch)
 
 
@@ -89,17 +89,17 @@ def test_a_write_does_not_end_a_hosted_waking(world: World) -> None:
     row.refresh_from_db()
     assert row.state == "queued"
     assert Branch.objects.get().state == "resuming"
-    assert list(open_for_agent(agent=world.agent)) == []
+    assert list(open_for(world.agent)) == []
 
 
 def test_another_environment_and_another_agent_see_nothing(world: World) -> None:
     enqueue(branch=world.branch, pause=world.pause, kind="poll")
-    assert len(open_for_agent(agent=world.agent, environment="production")) == 1
-    assert len(open_for_agent(agent=world.agent, environment="staging")) == 0
+    assert len(open_for(world.agent, environment="production")) == 1
+    assert len(open_for(world.agent, environment="staging")) == 0
     other = type(world.agent).objects.create(
         workspace=world.agent.workspace, team=world.agent.team, name="other"
     )
-    assert len(open_for_agent(agent=other)) == 0
+    assert len(open_for(other)) == 0
 
 
 def test_abandon_ends_what_is_open(world: World) -> None:

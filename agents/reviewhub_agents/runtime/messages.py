@@ -1,0 +1,150 @@
+"""Between the engine's own words and the messages of the API, which both stores speak."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from reviewhub_agents import canonical, wire
+
+from .errors import AskedAgain, Fenced, ReplayDiverged
+from .store import Call, Decided, Kept, Proposal, Snapshot, Status, Stop
+
+FENCED = frozenset(
+    {
+        "superseded",
+        "stale_epoch",
+        "run_ended",
+        "branch_paused",
+        "branch_held",
+        "stale_head",
+        "already_consumed",
+        "agent_stopped",
+    }
+)
+AGAIN = frozenset({"not_allowed", "grant_expired", "facts_changed", "policy_changed"})
+
+
+def translated(code: str, message: str) -> Exception | None:
+    """The engine's error for a refusal of the hub; None for one that the engine has no word for."""
+    if code in FENCED:
+        return Fenced(message)
+    if code in AGAIN:
+        return AskedAgain(message)
+    if code in {"idempotency_conflict", "digest_mismatch"}:
+        return ReplayDiverged(message)
+    return None
+
+
+def checkpoint_save(
+    *, branch: str, parent: str | None, node: str, step: int, state: str, epoch: int | None
+) -> wire.CheckpointSave:
+    """A snapshot to save as the new head."""
+    tree = canonical.parse(state)
+    assert isinstance(tree, dict), "a state is the text of a model"
+    return wire.CheckpointSave(
+        branch=branch, parent=_id(parent), node=node, step=step, state=tree, epoch=epoch
+    )
+
+
+def pause_body(
+    *, branch: str, snapshot: Snapshot, proposals: list[Proposal], kind: wire.ResumeKind, epoch: int | None
+) -> wire.PauseBody:
+    """A pause at a snapshot that is saved already."""
+    return wire.PauseBody(
+        branch=branch,
+        checkpoint=wire.CheckpointIn(id=UUID(snapshot.id)),
+        tool_calls=[_tool_call(proposal) for proposal in proposals],
+        resume=wire.Resume(kind=kind),
+        epoch=epoch,
+    )
+
+
+def outcome_body(*, status: Status, result: str | None, error: str, attempt: int) -> wire.OutcomeBody:
+    """How an attempt ended."""
+    given: dict[str, Any] = {"status": wire.OutcomeStatus(status)}
+    if result is not None:
+        given["result"] = canonical.parse(result)
+    if error:
+        given["error"] = error
+    if attempt:
+        given["attempt"] = attempt
+    return wire.OutcomeBody(**given)
+
+
+def snapshot_of(out: wire.CheckpointOut) -> Snapshot:
+    """A checkpoint that was read with its state."""
+    return Snapshot(id=str(out.id), node=out.node, step=out.step, state=canonical.dumps(out.state))
+
+
+def stop_of(out: wire.PauseOut, proposals: list[Proposal] | None = None) -> Stop:
+    """A pause as the hub sees it.
+
+    Args:
+        proposals: what the step asked for now; ReplayDiverged when the pause was made for something else.
+    """
+    if proposals is not None:
+        asked = [(proposal.key, proposal.tool) for proposal in proposals]
+        if asked != [(call.call_id, call.tool) for call in out.tool_calls]:
+            raise ReplayDiverged("this step asked for other calls before")
+    return Stop(id=str(out.id), calls=tuple(_call(call) for call in out.tool_calls))
+
+
+def kept_text(kept: Kept) -> str:
+    """How a recorded result and what it was asked for are stored."""
+    return canonical.dumps({"of": kept.digest, "value": canonical.parse(kept.value)})
+
+
+def kept_of(text: str) -> Kept:
+    """The reverse of `kept_text`."""
+    tree = canonical.parse(text)
+    if not isinstance(tree, dict) or not isinstance(tree.get("of"), str) or "value" not in tree:
+        raise ReplayDiverged("a record of this branch was not written by this engine")
+    return Kept(digest=str(tree["of"]), value=canonical.dumps(tree["value"]))
+
+
+def _tool_call(proposal: Proposal) -> wire.ToolCallIn:
+    tree: dict[str, Any] = {
+        "call_id": proposal.key,
+        "tool": proposal.tool,
+        "arguments_text": proposal.arguments,
+        "effect": proposal.effect,
+        "reason": proposal.reason,
+        "evidence": list(proposal.evidence),
+        "checks": list(proposal.checks),
+        "facts": proposal.facts,
+    }
+    if proposal.allowed_decisions is not None:
+        tree["allowed_decisions"] = list(proposal.allowed_decisions)
+    if proposal.deadline is not None:
+        tree["deadline"] = proposal.deadline
+    return wire.ToolCallIn.from_text(canonical.dumps(tree))
+
+
+def _call(out: wire.ToolCallOut) -> Call:
+    decision = None
+    if out.decision is not None:
+        decision = Decided(
+            type=out.decision.type.value,
+            by_kind=out.decision.by.kind.value,
+            by_name=out.decision.by.name,
+            message=out.decision.message,
+            value=canonical.dumps(out.decision.value) if out.decision.was_given("value") else None,
+        )
+    return Call(
+        id=str(out.id),
+        key=out.call_id,
+        tool=out.tool,
+        state=out.state.value,
+        digest=out.digest,
+        effect=out.effect.value,
+        attempt=out.attempt,
+        decision=decision,
+        model_text=out.model_text,
+        result=canonical.dumps(out.result) if out.was_given("result") else None,
+        error=out.error or "",
+    )
+
+
+def _id(text: str | None) -> UUID | None:
+    return UUID(text) if text is not None else None
