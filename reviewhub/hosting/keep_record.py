@@ -11,7 +11,7 @@ from reviewhub.core.errors import Invalid
 from reviewhub.hosting.models import Record
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.fence import check
-from reviewhub.toolcalls.locks import lock_branch
+from reviewhub.runs.queries import locked_branch
 
 MAX_KEY = 255
 
@@ -33,7 +33,7 @@ def keep_record(*, branch_id: uuid.UUID, key: str, value: str, epoch: int | None
     """
     if not 0 < len(key) <= MAX_KEY:
         raise Invalid.at("/key", f"1 to {MAX_KEY} characters; {len(key)} given")
-    branch = lock_branch(branch_id)
+    branch = locked_branch(branch_id)
     check(branch, epoch)
     acknowledge(branch=branch)
     row, created = Record.objects.get_or_create(
