@@ -14,7 +14,7 @@ class Email(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
-    to = models.TextField()
+    to = models.EmailField()
     subject = models.CharField(max_length=400)
     body = models.TextField()
     attempts = models.PositiveSmallIntegerField(default=0)

@@ -1,0 +1,40 @@
+"""A run is cancelled: all its open branches end."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import transaction
+
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+from reviewhub.gates.close import close
+from reviewhub.gates.kinds import RunCancelled
+from reviewhub.runs.derive import derive
+from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.states import OPEN_BRANCH, BranchState
+from reviewhub.toolcalls.locks import lock
+
+
+@transaction.atomic
+def cancel(*, run_id: uuid.UUID, reason: str, actor: Actor) -> bool:
+    """Cancels every open branch of a run; false when none was open (cancelling twice changes nothing).
+
+    What waited becomes `cancelled`, whoever polls it is told so; a decision that comes later gets a 409.
+    """
+    run = Run.objects.get(pk=run_id)
+    branches = list(lock(Branch.objects.filter(run=run, state__in=OPEN_BRANCH).order_by("pk")))
+    if not branches:
+        return False
+    for branch in branches:
+        close(branch=branch, to=BranchState.CANCELLED, by=actor, type_="cancel", message=reason)
+    record(
+        "run.cancelled",
+        workspace_id=run.workspace_id,
+        actor=actor,
+        run_id=run.pk,
+        agent_id=run.agent_id,
+        data=RunCancelled(reason=reason),
+    )
+    derive(run.pk)
+    return True

@@ -1,0 +1,56 @@
+"""An agent ends its branch as succeeded."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import transaction
+
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+from reviewhub.gates.close import close
+from reviewhub.gates.errors import Unsettled
+from reviewhub.gates.kinds import RunFinished
+from reviewhub.resumptions.acknowledge import acknowledge
+from reviewhub.runs.derive import derive
+from reviewhub.runs.fence import check
+from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.states import BranchState
+from reviewhub.toolcalls.locks import lock_branch
+from reviewhub.toolcalls.models import ToolCall
+from reviewhub.toolcalls.states import CallState
+
+OPEN = (CallState.WAITING, CallState.STARTED, CallState.UNKNOWN)
+
+
+@transaction.atomic
+def finish(*, branch_id: uuid.UUID, result: str, epoch: int | None, actor: Actor) -> Branch:
+    """Ends the branch; an allowed call that was never used ends as cancelled. Finishing twice changes nothing.
+
+    Args:
+        result: canonical JSON text.
+
+    Raises:
+        Unsettled: a call waits, runs or is unknown (names them).
+        Superseded, StaleEpoch, RunEnded: this caller may not write for the branch.
+    """
+    branch = lock_branch(branch_id)
+    if branch.state == BranchState.SUCCEEDED:
+        return branch
+    check(branch, epoch)
+    open_calls = ToolCall.objects.filter(branch=branch, state__in=OPEN).values_list("pk", "state")
+    if open_calls:
+        raise Unsettled(calls=[{"id": str(pk), "state": state} for pk, state in open_calls])
+    acknowledge(branch=branch)
+    close(branch=branch, to=BranchState.SUCCEEDED, by=actor, type_="cancel", message="The run is over.")
+    Run.objects.filter(pk=branch.run_id).update(result=result)
+    record(
+        "run.finished",
+        workspace_id=branch.workspace_id,
+        actor=actor,
+        run_id=branch.run_id,
+        agent_id=branch.run.agent_id,
+        data=RunFinished(branch=branch.name),
+    )
+    derive(branch.run_id)
+    return branch

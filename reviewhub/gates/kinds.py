@@ -1,0 +1,120 @@
+"""What happens at gates, as audit events."""
+
+from __future__ import annotations
+
+from reviewhub.audit.kinds import Payload, kind
+
+
+@kind("pause.opened", says="{actor} paused with {calls} tool call(s): {waiting} waiting, {allowed} allowed, {denied} denied")
+class PauseOpened(Payload):
+    calls: int
+    waiting: int
+    allowed: int
+    denied: int
+    checkpoint: str
+    state_hash: str
+    policy_version: int
+
+
+@kind("call.allowed", says="Policy allowed {tool}: {because}")
+class CallAllowed(Payload):
+    tool: str
+    digest: str
+    because: str
+    policy_version: int
+
+
+@kind("call.denied", says="Policy denied {tool}: {because}")
+class CallDenied(Payload):
+    tool: str
+    digest: str
+    because: str
+    policy_version: int
+
+
+@kind("call.started", says="{actor} started {tool} (attempt {attempt})")
+class CallStarted(Payload):
+    tool: str
+    digest: str
+    attempt: int
+
+
+@kind("call.ended", says="{tool} ended: {status}")
+class CallEnded(Payload):
+    tool: str
+    digest: str
+    status: str
+    attempt: int
+
+
+@kind("call.observed", says="{actor} ran {tool} without waiting: {status}")
+class CallObserved(Payload):
+    tool: str
+    digest: str
+    status: str
+    ran_without_approval: bool
+    because: str
+
+
+@kind("call.unknown", says="Nobody knows whether {tool} happened: {because}")
+class CallUnknown(Payload):
+    tool: str
+    digest: str
+    because: str
+
+
+@kind("call.late_outcome", says="{actor} reported {status} for {tool} after it was settled")
+class CallLateOutcome(Payload):
+    tool: str
+    digest: str
+    status: str
+    state: str
+
+
+@kind("call.asked_again", says="{tool} needs an answer again: {because}")
+class CallAskedAgain(Payload):
+    tool: str
+    digest: str
+    because: str
+
+
+@kind("call.cancelled", says="{tool} may not run any more: {type} by {actor}")
+class CallCancelled(Payload):
+    tool: str
+    digest: str
+    type: str
+
+
+@kind("run.cancelled", says="{actor} cancelled the run: {reason}")
+class RunCancelled(Payload):
+    reason: str
+
+
+@kind("run.finished", says="{actor} finished the run")
+class RunFinished(Payload):
+    branch: str
+
+
+@kind("run.failed", says="{actor} ended the run as failed: {error}")
+class RunFailed(Payload):
+    branch: str
+    error: str
+
+
+@kind("branch.superseded", says="{actor} rewrote the run: {reason}")
+class BranchSuperseded(Payload):
+    old: str
+    new: str
+    checkpoint: str
+    reason: str
+
+
+@kind("agent.stopped", says="{actor} stopped {agent}: {runs} run(s) cancelled")
+class AgentStopped(Payload):
+    agent: str
+    runs: int
+
+
+@kind("agent.started", says="{actor} lets {agent} work again")
+class AgentStarted(Payload):
+    agent: str

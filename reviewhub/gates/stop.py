@@ -1,0 +1,40 @@
+"""An agent is stopped: everything it does ends, and its keys may only read, poll and report outcomes."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import transaction
+
+from reviewhub.accounts.models import Agent
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+from reviewhub.core.clock import now
+from reviewhub.gates.cancel import cancel
+from reviewhub.gates.kinds import AgentStopped
+from reviewhub.runs.models import Run
+from reviewhub.runs.states import OPEN_BRANCH
+
+
+def stop(*, agent_id: uuid.UUID, reason: str, actor: Actor) -> int:
+    """Stops an agent; how many of its runs were cancelled.
+
+    The mark comes first, in a transaction of its own: from then on nothing new can start, so the runs that are
+    cancelled one by one are all there are. Stopping again cancels what a crash left.
+    """
+    with transaction.atomic():
+        agent = Agent.objects.select_for_update().get(pk=agent_id)
+        if agent.stopped_at is None:
+            Agent.objects.filter(pk=agent_id).update(stopped_at=now())
+    runs = Run.objects.filter(agent=agent, branches__state__in=OPEN_BRANCH).distinct()
+    ended = sum(cancel(run_id=run_id, reason=reason, actor=actor) for run_id in runs.values_list("pk", flat=True))
+    with transaction.atomic():
+        record(
+            "agent.stopped",
+            workspace_id=agent.workspace_id,
+            actor=actor,
+            agent_id=agent.pk,
+            subject_id=agent.pk,
+            data=AgentStopped(agent=agent.name, runs=ended),
+        )
+    return ended

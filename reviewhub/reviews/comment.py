@@ -1,0 +1,30 @@
+"""A member writes something on a request, for the other reviewers."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import transaction
+
+from reviewhub.accounts.models import Member
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+from reviewhub.reviews.kinds import RequestCommented
+from reviewhub.reviews.models import Comment, ReviewRequest
+
+
+@transaction.atomic
+def comment(*, request_id: uuid.UUID, member: Member, text: str, actor: Actor) -> Comment:
+    """Adds a comment, also to a request that is final; it changes nothing about the request."""
+    row = ReviewRequest.objects.get(pk=request_id)
+    made = Comment.objects.create(request=row, member=member, name=actor.name, text=text)
+    record(
+        "request.commented",
+        workspace_id=row.workspace_id,
+        actor=actor,
+        run_id=row.run_id,
+        request_id=row.pk,
+        agent_id=row.agent_id,
+        data=RequestCommented(number=row.number, text=text),
+    )
+    return made

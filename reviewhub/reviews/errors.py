@@ -1,0 +1,43 @@
+"""Why a decision on a request was not taken."""
+
+from __future__ import annotations
+
+from reviewhub.core.errors import Conflict, Forbidden, Invalid
+
+
+class Changed(Conflict):
+    """The request changed since it was shown; look at it again."""
+
+    code = "changed"
+
+
+class AlreadyDecided(Conflict):
+    """Somebody else decided this request first."""
+
+    code = "already_decided"
+
+
+class NotYours(Conflict):
+    """Somebody else has claimed this request."""
+
+    code = "not_yours"
+
+
+class Expired(Conflict):
+    """The deadline of this request has passed."""
+
+    code = "expired"
+
+
+class NotEligible(Forbidden):
+    """You may not vote on this request."""
+
+
+class NotAllowedHere(Invalid):
+    """This kind of decision is not allowed for this request."""
+
+
+class DeniedByPolicy(Invalid):
+    """Policy denies the call with these arguments; the request is unchanged."""
+
+    code = "denied_by_policy"

@@ -1,0 +1,96 @@
+"""What happens to review requests, as audit events."""
+
+from __future__ import annotations
+
+from reviewhub.audit.kinds import Payload, kind
+
+
+@kind("request.opened", says="Request #{number} opened: {sentence}")
+class RequestOpened(Payload):
+    number: int
+    sentence: str
+    tool: str
+    digest: str
+    policy_version: int
+    because: str
+    again_of: int | None = None
+
+
+@kind("request.voted", says="{actor} voted {verdict} on #{number}")
+class RequestVoted(Payload):
+    number: int
+    verdict: str
+    version: int
+    digest: str
+    message: str = ""
+    note: str = ""
+    approvals: int
+    needed: int
+
+
+@kind("request.decided", says="{actor} decided {type} on #{number}: {sentence}")
+class RequestDecided(Payload):
+    number: int
+    type: str
+    sentence: str
+    tool: str
+    version: int
+    digest: str
+    message: str = ""
+    note: str = ""
+    policy_version: int = 0
+    waited_ms: int = 0
+
+
+@kind("request.changed", says="{actor} changed the arguments of #{number}")
+class RequestChanged(Payload):
+    number: int
+    version: int
+    old_digest: str
+    new_digest: str
+    changes: str
+    votes_voided: int
+
+
+@kind("request.claimed", says="{actor} claimed #{number}")
+class RequestClaimed(Payload):
+    number: int
+
+
+@kind("request.released", says="{actor} released #{number}")
+class RequestReleased(Payload):
+    number: int
+
+
+@kind("request.commented", says="{actor} commented on #{number}")
+class RequestCommented(Payload):
+    number: int
+    text: str
+
+
+@kind("request.asked", says="{actor} asked the agent about #{number}")
+class RequestAsked(Payload):
+    number: int
+    question: str
+    text: str
+
+
+@kind("request.answered", says="{actor} answered a question about #{number}")
+class RequestAnswered(Payload):
+    number: int
+    question: str
+    text: str
+
+
+@kind("vote.voided", says="The vote of {name} on #{number} was voided: {because}")
+class VoteVoided(Payload):
+    number: int
+    name: str
+    because: str
+
+
+@kind("post_review.drawn", says="{tool} was drawn for post-review: {because}")
+class PostReviewDrawn(Payload):
+    tool: str
+    because: str
+    severity: str

@@ -1,0 +1,73 @@
+"""A request with everything above it, locked in order, and the checks that every answer needs."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from reviewhub.core.clock import DbNow
+from reviewhub.core.errors import NotFound
+from reviewhub.reviews.errors import AlreadyDecided, Changed, Expired
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.states import RequestState
+from reviewhub.toolcalls.locks import Locked, lock, lock_call
+
+IN_TIME = Q(deadline_at__isnull=True) | Q(deadline_at__gt=DbNow())
+
+
+@dataclass
+class LockedRequest(Locked):
+    """Branch, pause, call and request, all locked."""
+
+    request: ReviewRequest
+
+
+def lock_request(request_id: uuid.UUID) -> LockedRequest:
+    """The request as it is now, locked below its branch, pause and call.
+
+    Raises:
+        NotFound: there is no such request.
+    """
+    call_id = ReviewRequest.objects.filter(pk=request_id).values_list("tool_call_id", flat=True).first()
+    if call_id is None:
+        raise NotFound
+    above = lock_call(call_id)
+    row = lock(ReviewRequest.objects.filter(pk=request_id)).get()
+    return LockedRequest(branch=above.branch, pause=above.pause, call=above.call, request=row)
+
+
+def check_open(row: ReviewRequest) -> None:
+    """Refuses a request that is final or whose deadline has passed by the database's clock.
+
+    Raises:
+        AlreadyDecided: with who, when and the state it is in.
+        Expired: no sweep has come by yet, but the time is over.
+    """
+    if row.state != RequestState.PENDING:
+        if row.state == RequestState.EXPIRED:
+            raise Expired(**final_facts(row))
+        raise AlreadyDecided(f"{row.decided_by_name} already decided this: {row.state}.", **final_facts(row))
+    if not ReviewRequest.objects.filter(IN_TIME, pk=row.pk).exists():
+        raise Expired(state=row.state, deadline_at=row.deadline_at.isoformat() if row.deadline_at else None)
+
+
+def check_shown(row: ReviewRequest, *, version: int, digest: str) -> None:
+    """Refuses an answer to something else than what the call is now.
+
+    Raises:
+        Changed: with the current version and digest.
+    """
+    if (row.version, row.digest) != (version, digest):
+        raise Changed(state=row.state, version=row.version, digest=row.digest)
+
+
+def final_facts(row: ReviewRequest) -> dict[str, object]:
+    """Who ended the request, when and how; for a 409."""
+    return {
+        "state": row.state,
+        "by": row.decided_by_name,
+        "decided_at": row.decided_at.isoformat() if row.decided_at else None,
+        "version": row.version,
+    }

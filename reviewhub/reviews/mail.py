@@ -1,0 +1,25 @@
+"""The words of the e-mails about requests. They carry no arguments: a mailbox is no place for secrets."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from reviewhub.reviews.models import ReviewRequest
+
+
+def address_of(row: ReviewRequest) -> str:
+    """Where a person decides this request."""
+    return f"{settings.PUBLIC_URL}/{row.workspace.slug}/requests/{row.number}"
+
+
+def waiting_mail(row: ReviewRequest) -> tuple[str, str]:
+    """Subject and text of "a request waits". The link only shows; deciding needs sign-in and a form."""
+    due = f"until {row.deadline_at:%Y-%m-%d %H:%M} UTC" if row.deadline_at else "without a deadline"
+    what = "Somebody must say whether this happened" if row.kind == row.Kind.UNKNOWN else "Waiting for your decision"
+    body = (
+        f"{what}, {due}:\n\n"
+        f"    {row.plain_sentence}\n\n"
+        f"Asked by the agent {row.agent_name} ({row.environment}), tool {row.tool_name}, risk {row.risk}.\n\n"
+        f"{address_of(row)}\n"
+    )
+    return f"#{row.number} {row.plain_sentence}", body

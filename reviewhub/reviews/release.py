@@ -1,0 +1,33 @@
+"""A reviewer gives a claimed request back."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import transaction
+
+from reviewhub.accounts.models import Member
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+from reviewhub.reviews.kinds import RequestReleased
+from reviewhub.reviews.models import ReviewRequest
+
+
+@transaction.atomic
+def release(*, request_id: uuid.UUID, member: Member, actor: Actor) -> ReviewRequest:
+    """Ends the member's own claim; nothing happens when there is none."""
+    row = ReviewRequest.objects.select_for_update(no_key=True).get(pk=request_id)
+    if row.claimed_by_id != member.pk:
+        return row
+    ReviewRequest.objects.filter(pk=row.pk).update(claimed_by=None, claimed_until=None)
+    row.claimed_by, row.claimed_until = None, None
+    record(
+        "request.released",
+        workspace_id=row.workspace_id,
+        actor=actor,
+        run_id=row.run_id,
+        request_id=row.pk,
+        agent_id=row.agent_id,
+        data=RequestReleased(number=row.number),
+    )
+    return row

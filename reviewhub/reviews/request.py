@@ -1,0 +1,111 @@
+"""A tool call is put before people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import F
+
+from reviewhub.accounts.models import Agent, Member, Team, Workspace
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+from reviewhub.core.display.sentence import Part, pack, plain
+from reviewhub.deliveries.queue_email import queue_email
+from reviewhub.reviews.kinds import RequestOpened
+from reviewhub.reviews.mail import waiting_mail
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.requirement import Stored
+from reviewhub.runs.models import Run
+from reviewhub.toolcalls.models import ToolCall
+
+RANK = {"low": 0, "medium": 1, "high": 2, "critical": 3}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What people are asked about one call, prepared outside the transaction."""
+
+    requirement: Stored
+    sentence: tuple[Part, ...]
+    risk: str
+    failed_checks: int = 0
+    deadline_seconds: int | None = None
+    kind: str = ReviewRequest.Kind.APPROVAL
+    again_of: ReviewRequest | None = None
+
+
+def request(*, call: ToolCall, run: Run, agent: Agent, asked: Asked, actor: Actor, at: datetime) -> ReviewRequest:
+    """Opens one request, tells the log, and writes to the teams.
+
+    The clock of its deadline starts at `at`, the database's time of this write: when it becomes visible, not when
+    somebody is notified.
+    """
+    row = ReviewRequest.objects.create(
+        workspace_id=run.workspace_id,
+        number=_next_number(run.workspace_id),
+        kind=asked.kind,
+        tool_call=call,
+        run=run,
+        branch_id=call.branch_id,
+        agent=agent,
+        version=call.version,
+        digest=call.digest,
+        again_of=asked.again_of,
+        tool_name=call.tool_name,
+        agent_name=agent.name,
+        environment=run.environment,
+        risk=asked.risk,
+        risk_rank=RANK[asked.risk],
+        sentence=pack(asked.sentence),
+        plain_sentence=plain(asked.sentence),
+        failed_checks=asked.failed_checks,
+        requirement=asked.requirement.model_dump_json(),
+        approvals_needed=asked.requirement.approvals,
+        on_timeout=asked.requirement.on_timeout,
+        deadline_at=_deadline(asked, at),
+    )
+    row.teams.set(asked.requirement.teams)
+    record(
+        "request.opened",
+        workspace_id=run.workspace_id,
+        actor=actor,
+        run_id=run.pk,
+        pause_id=call.pause_id,
+        request_id=row.pk,
+        agent_id=agent.pk,
+        subject_id=call.pk,
+        data=RequestOpened(
+            number=row.number,
+            sentence=row.plain_sentence,
+            tool=row.tool_name,
+            digest=row.digest,
+            policy_version=asked.requirement.policy_version,
+            because=asked.requirement.text,
+            again_of=asked.again_of.number if asked.again_of else None,
+        ),
+    )
+    _tell(row, asked)
+    return row
+
+
+def _deadline(asked: Asked, at: datetime) -> datetime | None:
+    if asked.kind == ReviewRequest.Kind.UNKNOWN or asked.deadline_seconds is None:
+        return None
+    return at + timedelta(seconds=asked.deadline_seconds)
+
+
+def _next_number(workspace_id: object) -> int:
+    """The next number people use for a request; the row lock keeps two transactions apart."""
+    Workspace.objects.filter(pk=workspace_id).update(request_numbers=F("request_numbers") + 1)
+    return Workspace.objects.values_list("request_numbers", flat=True).get(pk=workspace_id)
+
+
+def _tell(row: ReviewRequest, asked: Asked) -> None:
+    """One e-mail to everybody who may decide it."""
+    members = Member.objects.filter(
+        teams__in=Team.objects.filter(pk__in=asked.requirement.teams), is_active=True, person__is_active=True
+    ).exclude(role="manager")
+    addresses = sorted(set(members.values_list("person__email", flat=True)))
+    subject, body = waiting_mail(row)
+    queue_email(workspace=row.workspace, to=addresses, subject=subject, body=body)

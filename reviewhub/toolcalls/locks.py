@@ -1,0 +1,56 @@
+"""Row locks in the one order that every writer keeps: branch, pause, tool call, request, grant, resumption.
+
+`FOR NO KEY UPDATE` on PostgreSQL; on SQLite the IMMEDIATE transaction already holds the whole file.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import TypeVar
+
+from django.db.models import Model, QuerySet
+
+from reviewhub.core.errors import NotFound
+from reviewhub.runs.models import Branch
+from reviewhub.toolcalls.models import Pause, ToolCall
+
+M = TypeVar("M", bound=Model)
+
+
+@dataclass
+class Locked:
+    """A tool call with what stands above it, all locked; an observed call has no pause."""
+
+    branch: Branch
+    pause: Pause | None
+    call: ToolCall
+
+
+def lock(rows: QuerySet[M]) -> QuerySet[M]:
+    """The query with row locks."""
+    return rows.select_for_update(no_key=True)
+
+
+def lock_branch(branch_id: uuid.UUID) -> Branch:
+    """The branch as it is now, locked."""
+    return lock(Branch.objects.filter(pk=branch_id)).get()
+
+
+def lock_pause(pause_id: uuid.UUID) -> Pause:
+    """The pause as it is now, locked; its branch must be locked before."""
+    return lock(Pause.objects.filter(pk=pause_id)).get()
+
+
+def lock_call(call_id: uuid.UUID) -> Locked:
+    """A call, its pause and its branch as they are now, locked in order.
+
+    Raises:
+        NotFound: there is no such call.
+    """
+    ids = ToolCall.objects.filter(pk=call_id).values_list("branch_id", "pause_id").first()
+    if ids is None:
+        raise NotFound
+    branch = lock_branch(ids[0])
+    pause = lock_pause(ids[1]) if ids[1] else None
+    return Locked(branch=branch, pause=pause, call=lock(ToolCall.objects.filter(pk=call_id)).get())
