@@ -16,7 +16,7 @@ from reviewhub.reviews.kinds import RequestDecided
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.states import REQUEST_EDGES, RequestState
 from reviewhub.runs.derive import derive
-from reviewhub.runs.states import BRANCH_EDGES, BranchState
+from reviewhub.runs.states import BranchState
 from reviewhub.toolcalls.locks import Locked
 from reviewhub.toolcalls.models import Decision
 from reviewhub.toolcalls.settle import Answer, settle
@@ -110,6 +110,5 @@ def wake_branch(locked: Locked) -> None:
     """The last open call of a pause was answered: the branch resumes, by an outbox row in this transaction."""
     if locked.pause is None or locked.branch.state != BranchState.PAUSED:
         return
-    move(locked.branch, to=BranchState.RESUMING, table=BRANCH_EDGES)
     enqueue(branch=locked.branch, pause=locked.pause, kind=locked.pause.resume_kind)
     derive(locked.branch.run_id)

@@ -1,0 +1,161 @@
+"""An agent asks: one request, one transaction.
+
+The body is read, the checkpoint encoded and policy asked before the transaction starts. In it: the idempotency key, the
+branch's lock and fence, the checkpoint, the calls with what policy answered, the requests for people, the events.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from reviewhub_agents import wire
+
+from reviewhub.accounts.models import Agent
+from reviewhub.audit.record import record
+from reviewhub.checkpoints.draft import Draft, draft
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.save import save
+from reviewhub.core import clock, faults
+from reviewhub.core.actors import Actor
+from reviewhub.core.errors import NotFound
+from reviewhub.core.idempotency import claim
+from reviewhub.core.transitions import move
+from reviewhub.gates.answered import write_answers
+from reviewhub.gates.errors import BranchPaused
+from reviewhub.gates.kinds import PauseOpened
+from reviewhub.gates.prepare import Prepared, asked_again, prepare
+from reviewhub.gates.repeats import hold_repeats
+from reviewhub.policies.queries import current_number
+from reviewhub.resumptions.acknowledge import acknowledge
+from reviewhub.runs.derive import derive
+from reviewhub.runs.fence import check
+from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.states import BRANCH_EDGES, BranchState
+from reviewhub.toolcalls.locks import lock_branch
+from reviewhub.toolcalls.models import Pause
+from reviewhub.toolcalls.propose import propose
+from reviewhub.toolcalls.states import CallState, PauseState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paused:
+    """The pause, and whether this request made it."""
+
+    pause: Pause
+    created: bool
+
+
+def pause(
+    *, run: Run, agent: Agent, body: wire.PauseBody, body_digest: str, key: str, actor: Actor
+) -> Paused:
+    """Stops a branch at tool calls, or lets them run at once where policy says so.
+
+    Args:
+        run: one of the agent's own; the caller checked that.
+        body_digest: of the canonical body, for the idempotency key: a repeat finds the pause that it made.
+        key: the caller's idempotency key.
+
+    Raises:
+        Invalid: something in the body is not allowed, with its path.
+        Superseded, StaleEpoch, RunEnded, StaleHead, BranchPaused: the branch is not where the agent thinks.
+        IdempotencyConflict: the key was used with another body.
+    """
+    branch = Branch.objects.filter(run=run, name=body.branch).first()
+    if branch is None:
+        raise NotFound(f"This run has no branch {body.branch!r}.")
+    scope = f"pause:{agent.pk}:{run.pk}"
+    prepared = prepare(run=run, agent=agent, calls=body.tool_calls)
+    made = draft(branch=branch, message=body.checkpoint)
+    with transaction.atomic(durable=True):
+        kept = claim(scope=scope, key=key, body_digest=body_digest)
+        if kept.answer is not None:
+            return Paused(pause=Pause.objects.get(pk=uuid.UUID(kept.answer)), created=False)
+        row = _write(run, agent, branch.pk, body, prepared, made, actor)
+        kept.keep(status=201, answer=str(row.pk))
+        faults.point("pause.before_commit")
+    faults.point("pause.after_commit")
+    return Paused(pause=row, created=True)
+
+
+def _write(
+    run: Run,
+    agent: Agent,
+    branch_id: uuid.UUID,
+    body: wire.PauseBody,
+    prepared: Sequence[Prepared],
+    made: Draft,
+    actor: Actor,
+) -> Pause:
+    branch = lock_branch(branch_id)
+    check(branch, body.epoch)
+    if branch.state == BranchState.PAUSED:
+        raise BranchPaused
+    acknowledge(branch=branch)
+    if current_number(run.workspace_id) != prepared[0].answer.policy_version:
+        prepared = asked_again(run=run, agent=agent, prepared=prepared)
+    prepared = hold_repeats(branch=branch, agent=agent, prepared=prepared)
+    checkpoint = save(branch=branch, draft=made, actor=actor)
+    row = _pause_row(run, branch, checkpoint, body, prepared)
+    calls = propose(
+        run=run,
+        branch=branch,
+        pause=row,
+        checkpoint=checkpoint,
+        proposals=[one.proposal for one in prepared],
+        actor=actor,
+    )
+    record(
+        "pause.opened",
+        workspace_id=run.workspace_id,
+        actor=actor,
+        run_id=run.pk,
+        pause_id=row.pk,
+        agent_id=agent.pk,
+        data=_opened(prepared, checkpoint),
+    )
+    write_answers(run=run, agent=agent, calls=calls, prepared=prepared, actor=actor)
+    if row.state == PauseState.WAITING:
+        # The one who waits holds nothing: the lease is released, and its owner fenced, in the same transaction.
+        move(
+            branch,
+            to=BranchState.PAUSED,
+            table=BRANCH_EDGES,
+            epoch=branch.epoch + 1,
+            lease_owner="",
+            lease_until=None,
+        )
+        derive(run.pk)
+    return row
+
+
+def _pause_row(
+    run: Run, branch: Branch, checkpoint: Checkpoint, body: wire.PauseBody, prepared: Sequence[Prepared]
+) -> Pause:
+    waiting = sum(one.proposal.state == CallState.WAITING for one in prepared)
+    return Pause.objects.create(
+        workspace_id=run.workspace_id,
+        run=run,
+        branch=branch,
+        checkpoint=checkpoint,
+        state=PauseState.WAITING if waiting else PauseState.SETTLED,
+        open_calls=waiting,
+        settled_at_once=not waiting,
+        settled_at=None if waiting else clock.now(),
+        resume_kind=body.resume.kind if body.resume else "poll",
+    )
+
+
+def _opened(prepared: Sequence[Prepared], checkpoint: Checkpoint) -> PauseOpened:
+    states = [one.proposal.state for one in prepared]
+    return PauseOpened(
+        calls=len(states),
+        waiting=states.count(CallState.WAITING),
+        allowed=states.count(CallState.ALLOWED),
+        denied=states.count(CallState.DENIED),
+        checkpoint=str(checkpoint.pk),
+        state_hash=checkpoint.state_hash,
+        policy_version=prepared[0].answer.policy_version,
+    )

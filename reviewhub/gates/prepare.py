@@ -1,0 +1,145 @@
+"""The tool calls of a pause are read, checked, hashed and put to policy: everything that needs no transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from reviewhub_agents import canonical, wire
+
+from django.conf import settings
+
+from reviewhub.accounts.models import Agent
+from reviewhub.core.errors import Invalid
+from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
+from reviewhub.policies.rules import effective_effect
+from reviewhub.runs.models import Run
+from reviewhub.toolcalls.propose import Proposal
+from reviewhub.toolcalls.states import CallState
+from reviewhub.tools.models import Tool
+from reviewhub.tools.schema import SchemaUnusable, validate
+from reviewhub.tools.see import see
+
+STATE_OF = {
+    "allow": CallState.ALLOWED,
+    "observe": CallState.ALLOWED,
+    "require": CallState.WAITING,
+    "deny": CallState.DENIED,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """One call, ready to be written, and what policy says to it."""
+
+    proposal: Proposal
+    facts: CallFacts
+    answer: Resolved
+    tool: Tool
+    failed_checks: int
+
+
+def prepare(*, run: Run, agent: Agent, calls: Sequence[wire.ToolCallIn]) -> list[Prepared]:
+    """Reads the calls of one pause.
+
+    Raises:
+        Invalid: a call names no tool, its arguments are too large or not what the tool's schema allows; every
+            error with its path in the body.
+    """
+    tools = see(agent=agent, names=[call.tool for call in calls])
+    read = [_read(position, call, tools[call.tool]) for position, call in enumerate(calls)]
+    errors = [error for _, _, found in read for error in found]
+    if errors:
+        raise Invalid("The arguments are not what the tool's schema allows.", errors=errors)
+    answers = evaluate(
+        workspace_id=run.workspace_id,
+        agent=agent,
+        environment=run.environment,
+        calls=[facts for _, facts, _ in read],
+    )
+    return [
+        with_answer(
+            Prepared(
+                proposal=proposal,
+                facts=facts,
+                answer=answer,
+                tool=tools[call.tool],
+                failed_checks=len(facts.failed_checks),
+            ),
+            answer,
+        )
+        for call, (proposal, facts, _), answer in zip(calls, read, answers, strict=True)
+    ]
+
+
+def asked_again(*, run: Run, agent: Agent, prepared: Sequence[Prepared]) -> list[Prepared]:
+    """The same calls with what policy says now; for a policy that was published between asking and writing."""
+    answers = evaluate(
+        workspace_id=run.workspace_id,
+        agent=agent,
+        environment=run.environment,
+        calls=[one.facts for one in prepared],
+    )
+    return [with_answer(one, answer) for one, answer in zip(prepared, answers, strict=True)]
+
+
+def with_answer(one: Prepared, answer: Resolved) -> Prepared:
+    """The call with this answer and the state that it leads to."""
+    proposal = replace(
+        one.proposal,
+        state=STATE_OF[answer.action],
+        policy_version=answer.policy_version,
+        because=because_text(answer),
+    )
+    return replace(one, proposal=proposal, answer=answer)
+
+
+def because_text(answer: Resolved) -> str:
+    """Why the call waits, may run or may not, as the API shows it."""
+    tree: dict[str, canonical.Tree] = {
+        "kind": "rule" if answer.rule else "default",
+        "action": answer.action,
+        "policy_version": canonical.Number(str(answer.policy_version)),
+        "text": answer.text,
+    }
+    if answer.rule:
+        tree["rule"] = answer.rule
+    return canonical.dumps(tree)
+
+
+def _read(
+    position: int, call: wire.ToolCallIn, tool: Tool
+) -> tuple[Proposal, CallFacts, list[dict[str, str]]]:
+    where = f"/tool_calls/{position}/arguments"
+    text = call.exact_arguments()
+    size = len(text.encode())
+    if size > settings.LIMIT_ARGUMENTS_BYTES:
+        limit = settings.LIMIT_ARGUMENTS_BYTES
+        raise Invalid.at(where, f"{size} bytes; the limit for arguments is {limit}", code="too_large")
+    problem, errors = "", []
+    if tool.schema:
+        try:
+            errors = [error | {"path": where + error["path"]} for error in validate(tool.schema, text)]
+        except SchemaUnusable as unusable:
+            problem = str(unusable)
+    effect = effective_effect(tool.effect if tool.is_registered else None, call.effect)
+    facts = CallFacts(
+        tool=tool.name,
+        registered=tool.is_registered,
+        effect=tool.effect if tool.is_registered else None,
+        claimed_effect=call.effect,
+        schema_problem=problem,
+        failed_checks=tuple(check.name for check in call.checks or () if check.status == "failed"),
+        wished_decisions=call.allowed_decisions,
+        wished_deadline_seconds=call.deadline_seconds(),
+    )
+    proposal = Proposal(
+        tool_name=tool.name,
+        call_id=call.call_id or "",
+        effect=effect,
+        time_limit_seconds=tool.time_limit_seconds,
+        arguments=text,
+        digest=canonical.digest(tool=tool.name, arguments_text=text),
+        claims=call.claims_text(),
+    )
+    return proposal, facts, errors
