@@ -10,7 +10,7 @@ from django.db.models import F
 from reviewhub.accounts.models import Agent, Member, Team, Workspace
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
-from reviewhub.core.display.sentence import Sentence
+from reviewhub.core.display.sentence import Part, pack, plain
 from reviewhub.deliveries.queue_email import queue_email
 from reviewhub.reviews.kinds import RequestOpened
 from reviewhub.reviews.mail import waiting_mail
@@ -27,7 +27,7 @@ class Asked:
     """What people are asked about one call, prepared outside the transaction."""
 
     requirement: Stored
-    sentence: Sentence
+    sentence: tuple[Part, ...]
     risk: str
     failed_checks: int = 0
     deadline_seconds: int | None = None
@@ -57,8 +57,8 @@ def request(*, call: ToolCall, run: Run, agent: Agent, asked: Asked, actor: Acto
         environment=run.environment,
         risk=asked.risk,
         risk_rank=RANK[asked.risk],
-        sentence=asked.sentence.to_text(),
-        plain_sentence=asked.sentence.plain,
+        sentence=pack(asked.sentence),
+        plain_sentence=plain(asked.sentence),
         failed_checks=asked.failed_checks,
         requirement=asked.requirement.model_dump_json(),
         approvals_needed=asked.requirement.approvals,

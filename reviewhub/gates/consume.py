@@ -1,0 +1,165 @@
+"""A process takes the right to run one tool call, at most once per attempt.
+
+The idempotency key of a consume is random and lives only in the memory of the process that is about to run the tool. A
+repeat with the same key answers the same; another key means another process, and for a `once` tool that is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Q
+from reviewhub_agents import canonical
+
+from reviewhub.audit.record import record
+from reviewhub.core import faults
+from reviewhub.core.actors import Actor
+from reviewhub.core.clock import DbNow, now
+from reviewhub.core.errors import ReviewHubError
+from reviewhub.core.idempotency import check_key
+from reviewhub.core.transitions import move
+from reviewhub.gates.errors import AlreadyConsumed, DigestMismatch, GrantExpired, NotAllowed
+from reviewhub.gates.kinds import CallStarted
+from reviewhub.gates.reconsider import facts_differ, reconsider, reask
+from reviewhub.resumptions.acknowledge import acknowledge
+from reviewhub.runs.fence import check
+from reviewhub.toolcalls.locks import Locked, lock, lock_call
+from reviewhub.toolcalls.models import Attempt, Grant
+from reviewhub.toolcalls.queries import arguments_of, equal_on_other_branches
+from reviewhub.toolcalls.states import CALL_EDGES, GRANT_EDGES, CallState, GrantState
+from reviewhub.tools.models import Effect
+
+
+@dataclass(frozen=True, kw_only=True)
+class Consumed:
+    """What to run. `arguments` is exactly the text that was hashed, shown and decided."""
+
+    arguments: str
+    idempotency_key: str
+    attempt: int
+
+
+def consume(
+    *,
+    call_id: uuid.UUID,
+    digest: str,
+    key: str,
+    facts: canonical.Tree | None = None,
+    epoch: int | None = None,
+    actor: Actor,
+) -> Consumed:
+    """Writes the intent to run a call, and hands out its arguments.
+
+    Args:
+        digest: of the call as the agent was told; it must be the one that was allowed.
+        key: random, held in memory only.
+        facts: what the agent declared at the pause, as it is now; when it differs, people are asked again.
+
+    Raises:
+        NotAllowed, DigestMismatch, AlreadyConsumed, GrantExpired, FactsChanged, PolicyChanged: the tool must not run.
+        Superseded, StaleEpoch, RunEnded: the branch goes on elsewhere, or not at all.
+    """
+    key_hash = hashlib.sha256(check_key(key).encode()).hexdigest()
+    with transaction.atomic(durable=True):
+        outcome = _consume(lock_call(call_id), digest, key_hash, facts, epoch, actor)
+        faults.point("consume.before_commit")
+    faults.point("consume.after_commit")
+    # A refusal that changed something (the grant expired, people are asked again) is committed before it is raised.
+    if isinstance(outcome, ReviewHubError):
+        raise outcome
+    return outcome
+
+
+def _consume(
+    locked: Locked, digest: str, key_hash: str, facts: canonical.Tree | None, epoch: int | None, actor: Actor
+) -> Consumed | ReviewHubError:
+    call = locked.call
+    repeat = call.attempts.filter(key_hash=key_hash).first()
+    if repeat is not None:
+        return _handed_out(locked, repeat)
+    check(locked.branch, epoch)
+    if digest != call.digest:
+        raise DigestMismatch(digest=call.digest)
+    if call.state in (CallState.STARTED, CallState.FAILED) and call.effect != Effect.ONCE:
+        acknowledge(branch=locked.branch)
+        return _start(locked, call.grants.get(pk=_last_attempt(locked).grant_id), key_hash, epoch, actor)
+    if call.attempt and call.state != CallState.ALLOWED:
+        raise AlreadyConsumed(state=call.state)
+    if call.state != CallState.ALLOWED:
+        raise NotAllowed(f"This tool call is {call.state}.", state=call.state)
+    acknowledge(branch=locked.branch)
+    return _use_grant(locked, key_hash, facts, epoch, actor)
+
+
+def _use_grant(
+    locked: Locked, key_hash: str, facts: canonical.Tree | None, epoch: int | None, actor: Actor
+) -> Consumed | ReviewHubError:
+    call = locked.call
+    grant = lock(Grant.objects.filter(tool_call=call, state=GrantState.OPEN)).first()
+    if grant is None or (grant.version, grant.digest) != (call.version, call.digest):
+        raise NotAllowed("There is no grant for this call as it is now.")
+    in_time = Grant.objects.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=DbNow()), pk=grant.pk)
+    if not in_time.exists():
+        move(grant, to=GrantState.EXPIRED, table=GRANT_EDGES)
+        reask(locked=locked, because="The grant expired before it was used.", actor=actor)
+        return GrantExpired()
+    refusal = facts_differ(locked=locked, grant=grant, facts=facts, actor=actor) or reconsider(
+        locked=locked, grant=grant, actor=actor
+    )
+    if refusal is not None:
+        return refusal
+    if call.effect == Effect.ONCE and _may_be_running_elsewhere(locked):
+        raise NotAllowed("The same call may be running on another branch of this run.")
+    move(grant, to=GrantState.CONSUMED, table=GRANT_EDGES, consumed_at=now())
+    return _start(locked, grant, key_hash, epoch, actor)
+
+
+def _may_be_running_elsewhere(locked: Locked) -> bool:
+    running = (CallState.STARTED, CallState.UNKNOWN)
+    return equal_on_other_branches(locked.call).filter(state__in=running).exists()
+
+
+def _start(locked: Locked, grant: Grant, key_hash: str, epoch: int | None, actor: Actor) -> Consumed:
+    """The intent is on record before anything runs."""
+    call = locked.call
+    started = now()
+    attempt = Attempt.objects.create(
+        tool_call=call,
+        number=call.attempt + 1,
+        grant=grant,
+        key_hash=key_hash,
+        epoch=epoch or locked.branch.epoch,
+        started_at=started,
+    )
+    fields = {"attempt": attempt.number, "started_at": started, "ended_at": None, "outcome_digest": ""}
+    if call.state == CallState.STARTED:
+        type(call).objects.filter(pk=call.pk).update(**fields)
+        call.attempt = attempt.number
+    else:
+        move(call, to=CallState.STARTED, table=CALL_EDGES, **fields)
+    record(
+        "call.started",
+        workspace_id=call.workspace_id,
+        actor=actor,
+        run_id=call.run_id,
+        pause_id=call.pause_id,
+        agent_id=call.agent_id,
+        subject_id=call.pk,
+        data=CallStarted(tool=call.tool_name, digest=call.digest, attempt=attempt.number),
+    )
+    return _handed_out(locked, attempt)
+
+
+def _handed_out(locked: Locked, attempt: Attempt) -> Consumed:
+    return Consumed(
+        arguments=arguments_of(locked.call, attempt.grant.version),
+        idempotency_key=locked.call.idempotency_key,
+        attempt=attempt.number,
+    )
+
+
+def _last_attempt(locked: Locked) -> Attempt:
+    return locked.call.attempts.order_by("-number")[0]

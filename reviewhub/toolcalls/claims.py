@@ -1,0 +1,22 @@
+"""What the agent said about a call (reason, evidence, checks, labels, facts), kept as one canonical text. Claims, no truths."""
+
+from __future__ import annotations
+
+from reviewhub_agents import canonical
+
+
+def facts_of(claims: str) -> canonical.Tree | None:
+    """The facts that the agent declared (an order's version, say), or None."""
+    tree = canonical.parse(claims)
+    return tree.get("facts") if isinstance(tree, dict) else None
+
+
+def failed_checks(claims: str) -> tuple[str, ...]:
+    """The names of checks that the agent itself reports as failed."""
+    tree = canonical.parse(claims)
+    checks = tree.get("checks") if isinstance(tree, dict) else None
+    found: list[str] = []
+    for check in checks if isinstance(checks, list) else []:
+        if isinstance(check, dict) and check.get("status") == "failed":
+            found.append(str(check.get("name", "")))
+    return tuple(found)
