@@ -28,6 +28,7 @@ from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.fence import check
 from reviewhub.toolcalls.locks import Locked, lock, lock_call
 from reviewhub.toolcalls.models import Attempt, Grant
+from reviewhub.toolcalls.recovery import AtConsume, at_consume
 from reviewhub.toolcalls.queries import arguments_of, equal_on_other_branches
 from reviewhub.toolcalls.states import CALL_EDGES, GRANT_EDGES, CallState, GrantState
 from reviewhub.tools.models import Effect
@@ -78,20 +79,28 @@ def _consume(
 ) -> Consumed | ReviewHubError:
     call = locked.call
     repeat = call.attempts.filter(key_hash=key_hash).first()
-    if repeat is not None:
+    step = at_consume(
+        state=call.state,
+        effect=call.effect,
+        same_key=repeat is not None,
+        twins=equal_on_other_branches(call).values_list("state", flat=True) if call.effect == Effect.ONCE else (),
+    )
+    if step is AtConsume.SAME_ANSWER and repeat is not None:
         return _handed_out(locked, repeat)
     check(locked.branch, epoch)
     if digest != call.digest:
         raise DigestMismatch(digest=call.digest)
-    if call.state in (CallState.STARTED, CallState.FAILED) and call.effect != Effect.ONCE:
-        acknowledge(branch=locked.branch)
-        return _start(locked, call.grants.get(pk=_last_attempt(locked).grant_id), key_hash, epoch, actor)
-    if call.attempt and call.state != CallState.ALLOWED:
+    if step is AtConsume.ALREADY_CONSUMED:
         raise AlreadyConsumed(state=call.state)
-    if call.state != CallState.ALLOWED:
+    if step is AtConsume.TWIN_IN_DOUBT:
+        raise NotAllowed("The same call may be running on another branch of this run.", state=call.state)
+    if step is not AtConsume.FRESH_ATTEMPT:
         raise NotAllowed(f"This tool call is {call.state}.", state=call.state)
     acknowledge(branch=locked.branch)
-    return _use_grant(locked, key_hash, facts, epoch, actor)
+    if call.state == CallState.ALLOWED:
+        return _use_grant(locked, key_hash, facts, epoch, actor)
+    last = call.attempts.order_by("-number")[0]
+    return _start(locked, last.grant, key_hash, epoch, actor)
 
 
 def _use_grant(
@@ -111,15 +120,8 @@ def _use_grant(
     )
     if refusal is not None:
         return refusal
-    if call.effect == Effect.ONCE and _may_be_running_elsewhere(locked):
-        raise NotAllowed("The same call may be running on another branch of this run.")
     move(grant, to=GrantState.CONSUMED, table=GRANT_EDGES, consumed_at=now())
     return _start(locked, grant, key_hash, epoch, actor)
-
-
-def _may_be_running_elsewhere(locked: Locked) -> bool:
-    running = (CallState.STARTED, CallState.UNKNOWN)
-    return equal_on_other_branches(locked.call).filter(state__in=running).exists()
 
 
 def _start(locked: Locked, grant: Grant, key_hash: str, epoch: int | None, actor: Actor) -> Consumed:
@@ -131,7 +133,7 @@ def _start(locked: Locked, grant: Grant, key_hash: str, epoch: int | None, actor
         number=call.attempt + 1,
         grant=grant,
         key_hash=key_hash,
-        epoch=epoch or locked.branch.epoch,
+        epoch=epoch or 0,
         started_at=started,
     )
     fields = {"attempt": attempt.number, "started_at": started, "ended_at": None, "outcome_digest": ""}
@@ -160,6 +162,3 @@ def _handed_out(locked: Locked, attempt: Attempt) -> Consumed:
         attempt=attempt.number,
     )
 
-
-def _last_attempt(locked: Locked) -> Attempt:
-    return locked.call.attempts.order_by("-number")[0]

@@ -8,22 +8,24 @@ from django.db import transaction
 from reviewhub_agents import canonical, wire
 
 from reviewhub.audit.record import record
-from reviewhub.checkpoints.draft import draft
-from reviewhub.checkpoints.save import save
+from reviewhub.checkpoints.draft import Draft, draft
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.save import StaleHead, save
 from reviewhub.core import faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
+from reviewhub.core.errors import Conflict
 from reviewhub.core.transitions import move
 from reviewhub.gates.errors import NotConsumed, OutcomeConflict
 from reviewhub.gates.kinds import CallEnded, CallLateOutcome
+from reviewhub.gates.present import outcome_out
 from reviewhub.gates.unknown import open_unknown
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.reviews.conclude import conclude
 from reviewhub.reviews.lock import lock_request
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.states import RequestState
-from reviewhub.runs.fence import check, continue_from
-from reviewhub.runs.models import Branch
+from reviewhub.runs.fence import check
 from reviewhub.runs.states import OPEN_BRANCH
 from reviewhub.toolcalls.locks import Locked, lock_call
 from reviewhub.toolcalls.models import ToolCall
@@ -34,48 +36,70 @@ from reviewhub.toolcalls.states import CALL_EDGES, CallState
 def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire.OutcomeOut:
     """Records how a started call ended. Accepted on any branch in any state: what happened is always taken.
 
-    A repeat with the same outcome answers the same. A checkpoint that comes along is saved in the same commit, unless
-    the branch was superseded meanwhile; then the answer names where to go on.
+    A repeat with the same outcome answers the same. A checkpoint that comes along is saved in the same commit. When the
+    branch takes none any more (superseded, ended, held by another process), the outcome is kept without it.
 
     Raises:
         NotConsumed: the call was never started.
         OutcomeConflict: another outcome is on record.
+        StaleHead: the outcome is kept, the checkpoint is not: its parent is no longer the head.
     """
     call = ToolCall.objects.select_related("branch").get(pk=call_id)
     made = draft(branch=call.branch, message=body.checkpoint) if body.checkpoint else None
-    digest = canonical.body_digest(body.fact())
+    digest = canonical.body_digest(_fact(body))
     with transaction.atomic(durable=True):
         locked = lock_call(call_id)
-        conflict = _end(locked, body, digest, actor)
-        checkpoint = None
-        if conflict is None and made is not None and locked.branch.state in OPEN_BRANCH:
-            check(locked.branch, body.epoch)
-            checkpoint = save(branch=locked.branch, draft=made, actor=actor)
+        refusal: Conflict | None = _end(locked, body, digest, actor)
+        saved = None
+        if refusal is None and made is not None:
+            saved, refusal = _save(locked, made, actor)
         faults.point("outcome.before_commit")
     faults.point("outcome.after_commit")
-    if conflict is not None:
-        raise conflict
-    return _out(locked.call, locked.branch, checkpoint.pk if checkpoint else None)
+    if refusal is not None:
+        raise refusal
+    return outcome_out(ToolCall.objects.get(pk=call_id), locked.branch, saved)
 
 
-def _end(locked: Locked, body: wire.OutcomeBody, digest: str, actor: Actor) -> OutcomeConflict | None:
+def _fact(body: wire.OutcomeBody) -> dict[str, canonical.Tree]:
+    """What two outcomes must share to be the same one."""
+    given = body.to_tree()
+    return {name: given[name] for name in ("status", "result", "error") if name in given}
+
+
+def _save(locked: Locked, made: Draft, actor: Actor) -> tuple[Checkpoint | None, Conflict | None]:
+    attempt = locked.call.attempts.order_by("-number").first()
+    try:
+        check(locked.branch, (attempt.epoch if attempt else 0) or None)
+    except Conflict:
+        return None, None
+    try:
+        with transaction.atomic():
+            return save(branch=locked.branch, draft=made, actor=actor), None
+    except StaleHead as stale:
+        return None, stale
+
+
+def _end(locked: Locked, body: wire.OutcomeBody, digest: str, actor: Actor) -> Conflict | None:
     call = locked.call
-    if call.attempt == 0 and call.mode == "gated":
+    if call.attempt == 0:
         raise NotConsumed
     if call.outcome_digest == digest:
         return None
-    if call.state == CallState.UNKNOWN and body.status != "unknown":
+    if body.attempt is not None and body.attempt != call.attempt:
+        return _conflict(call, body, actor)
+    if call.state == CallState.UNKNOWN and body.status is not wire.OutcomeStatus.UNKNOWN:
         _late(locked, body, digest, actor)
         return None
     if call.state != CallState.STARTED:
         return _conflict(call, body, actor)
     if locked.branch.state in OPEN_BRANCH:
         acknowledge(branch=locked.branch)
-    move(call, to=body.status, table=CALL_EDGES, **_fields(body, digest))
-    if body.status == "unknown":
-        open_unknown(locked=locked, because=body.error or "The tool could not say whether it happened.", actor=actor)
+    move(call, to=body.status.value, table=CALL_EDGES, **_fields(body, digest))
+    if body.status is wire.OutcomeStatus.UNKNOWN:
+        because = body.error or "The tool could not say whether it happened."
+        open_unknown(locked=locked, because=because, actor=actor)
         return None
-    record_end(call, body.status, actor)
+    record_end(call, body.status.value, actor)
     return None
 
 
@@ -84,20 +108,20 @@ def _late(locked: Locked, body: wire.OutcomeBody, digest: str, actor: Actor) -> 
     call = locked.call
     pending = ReviewRequest.objects.filter(tool_call=call, state=RequestState.PENDING).first()
     if pending is None:
-        move(call, to=body.status, table=CALL_EDGES, **_fields(body, digest))
+        move(call, to=body.status.value, table=CALL_EDGES, **_fields(body, digest))
     else:
         below = lock_request(pending.pk)
-        happened = body.status == "succeeded"
+        happened = body.status is wire.OutcomeStatus.SUCCEEDED
         answer = Answer(
             type="happened" if happened else "withdraw",
-            to=body.status,
+            to=body.status.value,
             by=actor,
             message="The tool itself reported how it ended.",
             request_id=pending.pk,
         )
         conclude(locked=below, request=below.request, answer=answer, **_fields(body, digest))
         locked.call, locked.branch = below.call, below.branch
-    record_end(locked.call, body.status, actor)
+    record_end(locked.call, body.status.value, actor)
 
 
 def _conflict(call: ToolCall, body: wire.OutcomeBody, actor: Actor) -> OutcomeConflict:
@@ -110,17 +134,16 @@ def _conflict(call: ToolCall, body: wire.OutcomeBody, actor: Actor) -> OutcomeCo
         pause_id=call.pause_id,
         agent_id=call.agent_id,
         subject_id=call.pk,
-        data=CallLateOutcome(tool=call.tool_name, digest=call.digest, status=body.status, state=call.state),
+        data=CallLateOutcome(tool=call.tool_name, digest=call.digest, status=body.status.value, state=call.state),
     )
     return OutcomeConflict(state=call.state)
 
 
 def _fields(body: wire.OutcomeBody, digest: str) -> dict[str, object]:
     fields: dict[str, object] = {"outcome_digest": digest, "ended_at": now(), "error": body.error}
-    if body.has_result:
-        fields["result"] = body.result_text
-    if body.has_partial:
-        fields["partial"] = body.partial_text
+    for name in ("result", "partial"):
+        if body.was_given(name):
+            fields[name] = canonical.dumps(getattr(body, name))
     return fields
 
 
@@ -135,10 +158,4 @@ def record_end(call: ToolCall, status: str, actor: Actor) -> None:
         agent_id=call.agent_id,
         subject_id=call.pk,
         data=CallEnded(tool=call.tool_name, digest=call.digest, status=status, attempt=call.attempt),
-    )
-
-
-def _out(call: ToolCall, branch: Branch, checkpoint: uuid.UUID | None) -> wire.OutcomeOut:
-    return wire.OutcomeOut(
-        id=call.pk, state=call.state, checkpoint=checkpoint, continue_from=continue_from(branch)
     )

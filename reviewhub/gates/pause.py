@@ -17,6 +17,7 @@ from reviewhub.accounts.models import Agent
 from reviewhub.audit.record import record
 from reviewhub.checkpoints.draft import Draft, draft
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.queries import head_of
 from reviewhub.checkpoints.save import save
 from reviewhub.core import clock, faults
 from reviewhub.core.actors import Actor
@@ -68,7 +69,7 @@ def pause(
         raise NotFound(f"This run has no branch {body.branch!r}.")
     scope = f"pause:{agent.pk}:{run.pk}"
     prepared = prepare(run=run, agent=agent, calls=body.tool_calls)
-    made = draft(branch=branch, message=body.checkpoint)
+    made = draft(branch=branch, message=body.checkpoint) if body.checkpoint else None
     with transaction.atomic(durable=True):
         kept = claim(scope=scope, key=key, body_digest=body_digest)
         if kept.answer is not None:
@@ -86,7 +87,7 @@ def _write(
     branch_id: uuid.UUID,
     body: wire.PauseBody,
     prepared: Sequence[Prepared],
-    made: Draft,
+    made: Draft | None,
     actor: Actor,
 ) -> Pause:
     branch = lock_branch(branch_id)
@@ -97,7 +98,7 @@ def _write(
     if current_number(run.workspace_id) != prepared[0].answer.policy_version:
         prepared = asked_again(run=run, agent=agent, prepared=prepared)
     prepared = hold_repeats(branch=branch, agent=agent, prepared=prepared)
-    checkpoint = save(branch=branch, draft=made, actor=actor)
+    checkpoint = save(branch=branch, draft=made, actor=actor) if made else head_of(branch)
     row = _pause_row(run, branch, checkpoint, body, prepared)
     calls = propose(
         run=run,
@@ -132,7 +133,7 @@ def _write(
 
 
 def _pause_row(
-    run: Run, branch: Branch, checkpoint: Checkpoint, body: wire.PauseBody, prepared: Sequence[Prepared]
+    run: Run, branch: Branch, checkpoint: Checkpoint | None, body: wire.PauseBody, prepared: Sequence[Prepared]
 ) -> Pause:
     waiting = sum(one.proposal.state == CallState.WAITING for one in prepared)
     return Pause.objects.create(
@@ -144,18 +145,18 @@ def _pause_row(
         open_calls=waiting,
         settled_at_once=not waiting,
         settled_at=None if waiting else clock.now(),
-        resume_kind=body.resume.kind if body.resume else "poll",
+        resume_kind=body.resume.kind.value,
     )
 
 
-def _opened(prepared: Sequence[Prepared], checkpoint: Checkpoint) -> PauseOpened:
+def _opened(prepared: Sequence[Prepared], checkpoint: Checkpoint | None) -> PauseOpened:
     states = [one.proposal.state for one in prepared]
     return PauseOpened(
         calls=len(states),
         waiting=states.count(CallState.WAITING),
         allowed=states.count(CallState.ALLOWED),
         denied=states.count(CallState.DENIED),
-        checkpoint=str(checkpoint.pk),
-        state_hash=checkpoint.state_hash,
+        checkpoint=str(checkpoint.pk) if checkpoint else "",
+        state_hash=checkpoint.state_hash if checkpoint else "",
         policy_version=prepared[0].answer.policy_version,
     )

@@ -14,6 +14,7 @@ from reviewhub.core.errors import Invalid
 from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
 from reviewhub.policies.rules import effective_effect
 from reviewhub.runs.models import Run
+from reviewhub.toolcalls.claims import claims_text
 from reviewhub.toolcalls.propose import Proposal
 from reviewhub.toolcalls.states import CallState
 from reviewhub.tools.models import Tool
@@ -111,7 +112,7 @@ def _read(
     position: int, call: wire.ToolCallIn, tool: Tool
 ) -> tuple[Proposal, CallFacts, list[dict[str, str]]]:
     where = f"/tool_calls/{position}/arguments"
-    text = call.exact_arguments()
+    text = call.canonical_arguments
     size = len(text.encode())
     if size > settings.LIMIT_ARGUMENTS_BYTES:
         limit = settings.LIMIT_ARGUMENTS_BYTES
@@ -122,24 +123,30 @@ def _read(
             errors = [error | {"path": where + error["path"]} for error in validate(tool.schema, text)]
         except SchemaUnusable as unusable:
             problem = str(unusable)
-    effect = effective_effect(tool.effect if tool.is_registered else None, call.effect)
+    effect = effective_effect(
+        tool.effect if tool.is_registered else None, call.effect.value if call.effect else None
+    )
     facts = CallFacts(
         tool=tool.name,
         registered=tool.is_registered,
         effect=tool.effect if tool.is_registered else None,
-        claimed_effect=call.effect,
+        claimed_effect=call.effect.value if call.effect else None,
         schema_problem=problem,
-        failed_checks=tuple(check.name for check in call.checks or () if check.status == "failed"),
-        wished_decisions=call.allowed_decisions,
-        wished_deadline_seconds=call.deadline_seconds(),
+        failed_checks=tuple(check.name for check in call.checks if check.status is wire.CheckStatus.FAILED),
+        wished_decisions=None
+        if call.allowed_decisions is None
+        else tuple(kind.value for kind in call.allowed_decisions),
+        wished_deadline_seconds=None
+        if call.deadline is None
+        else max(1, int(call.deadline.total_seconds())),
     )
     proposal = Proposal(
         tool_name=tool.name,
-        call_id=call.call_id or "",
+        call_id=call.call_id,
         effect=effect,
         time_limit_seconds=tool.time_limit_seconds,
         arguments=text,
         digest=canonical.digest(tool=tool.name, arguments_text=text),
-        claims=call.claims_text(),
+        claims=claims_text(call),
     )
     return proposal, facts, errors

@@ -11,6 +11,7 @@ from reviewhub.core.actors import Actor, policy
 from reviewhub.core.errors import ReviewHubError
 from reviewhub.core.transitions import move
 from reviewhub.gates.ask_again import ask_again
+from reviewhub.gates.hold import hold
 from reviewhub.gates.errors import FactsChanged, PolicyChanged
 from reviewhub.gates.kinds import CallDenied
 from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
@@ -98,7 +99,7 @@ def reconsider(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError 
 def reask(*, locked: Locked, because: str, actor: Actor) -> None:
     """Puts an allowed call before people (again), with what policy asks for today."""
     found = today(locked)
-    needed = found.answer.held(agent=locked.call.agent)
+    needed = hold(found.answer, agent=locked.call.agent, because=because)
     asked = approval(
         answer=needed,
         tool=found.tool,

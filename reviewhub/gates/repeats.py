@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from reviewhub.accounts.models import Agent
+from reviewhub.gates.hold import hold
 from reviewhub.gates.prepare import Prepared, with_answer
-from reviewhub.policies.rules import Requirement
 from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.states import CallState
@@ -34,13 +33,4 @@ def _held(one: Prepared, agent: Agent, acted: dict[str, str]) -> Prepared:
     if state is None or one.answer.action == "deny" or one.proposal.effect != Effect.ONCE:
         return one
     fact = f"The same call is {state} on another branch of this run."
-    needed = one.answer.requirement or Requirement(team=agent.team.name)
-    answer = replace(
-        one.answer,
-        action="require",
-        text=f"{one.answer.text} {fact}",
-        requirement=needed.model_copy(update={"on_timeout": "deny"}),
-        team_id=one.answer.team_id or agent.team_id,
-        held_because=(*one.answer.held_because, fact),
-    )
-    return with_answer(one, answer)
+    return with_answer(one, hold(one.answer, agent=agent, because=fact))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from reviewhub.accounts.models import Agent
 from reviewhub.core.display.sentence import sentence
 from reviewhub.policies.evaluate import Resolved
+from reviewhub.policies.rules import Requirement
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.request import RANK, Asked
-from reviewhub.reviews.requirement import UNKNOWN, Stored
+from reviewhub.reviews.requirement import Stored
 from reviewhub.tools.models import Tool
 
 
@@ -17,34 +18,25 @@ def approval(*, answer: Resolved, tool: Tool, effect: str, arguments: str, faile
     if needed is None or answer.team_id is None:
         raise ValueError("only a held call is put before people")
     stored = Stored(
+        requirement=needed,
         teams=(answer.team_id,),
-        team_names=(needed.team,),
-        approvals=needed.approvals,
-        deny_threshold=needed.deny_threshold,
-        allowed_decisions=needed.allowed_decisions,
-        four_eyes=needed.four_eyes,
-        deadline_seconds=needed.deadline_seconds,
-        on_timeout=needed.on_timeout,
         policy_version=answer.policy_version,
         rule=answer.rule or "",
         text=answer.text,
     )
     return Asked(
-        requirement=stored,
+        stored=stored,
         sentence=sentence(tool=tool.name, arguments_text=arguments, template=tool.sentence),
         risk=risk(tool=tool, effect=effect, failed_checks=failed_checks),
         failed_checks=failed_checks,
-        deadline_seconds=needed.deadline_seconds,
     )
 
 
 def unknown_outcome(*, agent: Agent, tool: Tool, effect: str, arguments: str, because: str) -> Asked:
     """What is asked about a call that started and whose outcome nobody knows: one person of the agent's team says."""
-    stored = Stored(
-        teams=(agent.team_id,), team_names=(agent.team.name,), allowed_decisions=UNKNOWN, text=because
-    )
+    stored = Stored(requirement=Requirement(team=agent.team.name), teams=(agent.team_id,), text=because)
     return Asked(
-        requirement=stored,
+        stored=stored,
         sentence=sentence(tool=tool.name, arguments_text=arguments, template=tool.sentence),
         risk=risk(tool=tool, effect=effect, failed_checks=0),
         kind=ReviewRequest.Kind.UNKNOWN,

@@ -19,6 +19,7 @@ class RequestOpened(Payload):
 @kind("request.voted", says="{actor} voted {verdict} on #{number}")
 class RequestVoted(Payload):
     number: int
+    tool: str
     verdict: str
     version: int
     digest: str

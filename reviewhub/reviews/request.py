@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db.models import F
@@ -26,13 +26,16 @@ RANK = {"low": 0, "medium": 1, "high": 2, "critical": 3}
 class Asked:
     """What people are asked about one call, prepared outside the transaction."""
 
-    requirement: Stored
+    stored: Stored
     sentence: tuple[Part, ...]
     risk: str
     failed_checks: int = 0
-    deadline_seconds: int | None = None
     kind: str = ReviewRequest.Kind.APPROVAL
     again_of: ReviewRequest | None = None
+
+    def after(self, last: ReviewRequest) -> Asked:
+        """The same, asked again after `last`, which stays final."""
+        return replace(self, again_of=last)
 
 
 def request(*, call: ToolCall, run: Run, agent: Agent, asked: Asked, actor: Actor, at: datetime) -> ReviewRequest:
@@ -60,12 +63,12 @@ def request(*, call: ToolCall, run: Run, agent: Agent, asked: Asked, actor: Acto
         sentence=pack(asked.sentence),
         plain_sentence=plain(asked.sentence),
         failed_checks=asked.failed_checks,
-        requirement=asked.requirement.model_dump_json(),
-        approvals_needed=asked.requirement.approvals,
-        on_timeout=asked.requirement.on_timeout,
+        requirement=asked.stored.model_dump_json(),
+        approvals_needed=asked.stored.requirement.approvals,
+        on_timeout=asked.stored.requirement.on_timeout,
         deadline_at=_deadline(asked, at),
     )
-    row.teams.set(asked.requirement.teams)
+    row.teams.set(asked.stored.teams)
     record(
         "request.opened",
         workspace_id=run.workspace_id,
@@ -80,8 +83,8 @@ def request(*, call: ToolCall, run: Run, agent: Agent, asked: Asked, actor: Acto
             sentence=row.plain_sentence,
             tool=row.tool_name,
             digest=row.digest,
-            policy_version=asked.requirement.policy_version,
-            because=asked.requirement.text,
+            policy_version=asked.stored.policy_version,
+            because=asked.stored.text,
             again_of=asked.again_of.number if asked.again_of else None,
         ),
     )
@@ -90,9 +93,10 @@ def request(*, call: ToolCall, run: Run, agent: Agent, asked: Asked, actor: Acto
 
 
 def _deadline(asked: Asked, at: datetime) -> datetime | None:
-    if asked.kind == ReviewRequest.Kind.UNKNOWN or asked.deadline_seconds is None:
+    seconds = asked.stored.requirement.deadline_seconds
+    if asked.kind == ReviewRequest.Kind.UNKNOWN or seconds is None:
         return None
-    return at + timedelta(seconds=asked.deadline_seconds)
+    return at + timedelta(seconds=seconds)
 
 
 def _next_number(workspace_id: object) -> int:
@@ -102,9 +106,9 @@ def _next_number(workspace_id: object) -> int:
 
 
 def _tell(row: ReviewRequest, asked: Asked) -> None:
-    """One e-mail to everybody who may decide it."""
+    """One e-mail to everybody who may decide it; managers only look."""
     members = Member.objects.filter(
-        teams__in=Team.objects.filter(pk__in=asked.requirement.teams), is_active=True, person__is_active=True
+        teams__in=Team.objects.filter(pk__in=asked.stored.teams), is_active=True, person__is_active=True
     ).exclude(role="manager")
     addresses = sorted(set(members.values_list("person__email", flat=True)))
     subject, body = waiting_mail(row)

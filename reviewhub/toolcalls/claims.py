@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from reviewhub_agents import canonical
+from reviewhub_agents import canonical, wire
+
+CLAIMS = ("reason", "evidence", "checks", "facts", "labels")
+
+
+def claims_text(call: wire.ToolCallIn) -> str:
+    """What the agent said beside tool and arguments, as far as it said something, as canonical JSON text."""
+    given = call.to_tree()
+    return canonical.dumps({name: given[name] for name in CLAIMS if given.get(name)})
 
 
 def facts_of(claims: str) -> canonical.Tree | None:

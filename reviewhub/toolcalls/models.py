@@ -191,6 +191,7 @@ class Attempt(models.Model):
     number = models.PositiveIntegerField()
     grant = models.ForeignKey(Grant, on_delete=models.PROTECT, related_name="attempts")
     key_hash = models.CharField(max_length=64)
+    # The epoch of the lease that it was started under; 0 for an agent that polls and never claimed.
     epoch = models.BigIntegerField(default=0)
     started_at = models.DateTimeField()
 

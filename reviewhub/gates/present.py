@@ -1,0 +1,216 @@
+"""Pauses and tool calls as the API shows them: reads only, a fixed number of queries for any number of calls."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from reviewhub_agents import canonical, wire
+
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.reviews.mail import address_of
+from reviewhub.reviews.models import Question, Review, ReviewRequest
+from reviewhub.runs.fence import continue_from
+from reviewhub.runs.models import Branch
+from reviewhub.toolcalls.models import CallVersion, Decision, Grant, Pause, ToolCall
+from reviewhub.toolcalls.modeltext import model_text
+from reviewhub.toolcalls.states import CallState, GrantState
+
+
+@dataclass
+class Around:
+    """Everything that is shown with some calls, by call id."""
+
+    versions: dict[uuid.UUID, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
+    decisions: dict[uuid.UUID, Decision] = field(default_factory=dict)
+    grants: dict[uuid.UUID, Grant] = field(default_factory=dict)
+    requests: dict[uuid.UUID, ReviewRequest] = field(default_factory=dict)
+    votes: dict[uuid.UUID, list[Review]] = field(default_factory=lambda: defaultdict(list))
+    questions: dict[uuid.UUID, list[Question]] = field(default_factory=lambda: defaultdict(list))
+
+
+def pause_out(pause: Pause) -> wire.PauseOut:
+    """One pause with its calls in the order in which the agent gave them."""
+    branch = Branch.objects.get(pk=pause.branch_id)
+    calls = list(ToolCall.objects.filter(pause=pause).order_by("position"))
+    checkpoint = Checkpoint.objects.defer("body").filter(pk=pause.checkpoint_id).first()
+    fields: dict[str, object] = {
+        "id": pause.pk,
+        "run": pause.run_id,
+        "branch": branch.name,
+        "branch_id": branch.pk,
+        "state": pause.state,
+        "version": pause.version,
+        "tool_calls": calls_out(calls),
+        "created_at": pause.created_at,
+    }
+    if pause.settled_at:
+        fields["settled_at"] = pause.settled_at
+    if checkpoint is not None:
+        fields["checkpoint"] = wire.CheckpointRef(id=checkpoint.pk, hash=checkpoint.state_hash)
+    return wire.PauseOut(**fields | _where_to_go_on(branch))
+
+
+def outcome_out(call: ToolCall, branch: Branch, saved: Checkpoint | None) -> wire.OutcomeOut:
+    """What the ledger says after an outcome."""
+    fields: dict[str, object] = {"id": call.pk, "state": call.state}
+    if saved is not None:
+        fields["checkpoint"] = wire.CheckpointRef(id=saved.pk, hash=saved.state_hash)
+    request = ReviewRequest.objects.filter(tool_call=call).select_related("workspace").order_by("-number").first()
+    if request is not None:
+        fields["request"] = _request(request)
+    return wire.OutcomeOut(**fields | _where_to_go_on(branch))
+
+
+def call_out(call: ToolCall) -> wire.ToolCallOut:
+    """One call."""
+    return calls_out([call])[0]
+
+
+def calls_out(calls: Sequence[ToolCall]) -> list[wire.ToolCallOut]:
+    """Several calls, in their order, with what surrounds them."""
+    around = _around([call.pk for call in calls])
+    return [_call(call, around) for call in calls]
+
+
+def _around(ids: Sequence[uuid.UUID]) -> Around:
+    found = Around()
+    for version in CallVersion.objects.filter(tool_call_id__in=ids):
+        found.versions[version.tool_call_id][version.version] = version.arguments
+    for decision in Decision.objects.filter(tool_call_id__in=ids).order_by("decided_at", "id"):
+        found.decisions[decision.tool_call_id] = decision
+    for grant in Grant.objects.filter(tool_call_id__in=ids, state=GrantState.OPEN):
+        found.grants[grant.tool_call_id] = grant
+    requests = ReviewRequest.objects.filter(tool_call_id__in=ids).select_related("workspace").order_by("number")
+    for request in requests:
+        found.requests[request.tool_call_id] = request
+    by_request = {request.pk: call_id for call_id, request in found.requests.items()}
+    for vote in Review.objects.filter(request_id__in=by_request, voided_at__isnull=True).order_by("created_at"):
+        found.votes[by_request[vote.request_id]].append(vote)
+    for question in Question.objects.filter(request_id__in=by_request).order_by("created_at"):
+        found.questions[by_request[question.request_id]].append(question)
+    return found
+
+
+def _call(call: ToolCall, around: Around) -> wire.ToolCallOut:
+    fields: dict[str, object] = {
+        "id": call.pk,
+        "tool": call.tool_name,
+        "state": call.state,
+        "digest": call.digest,
+        "call_id": call.call_id,
+        "version": call.version,
+        "effect": call.effect,
+        "attempt": call.attempt,
+        "because": wire.Because.from_tree(_without_action(call.because)),
+        "ran_without_approval": call.ran_without_approval,
+    }
+    versions = around.versions[call.pk]
+    decision = around.decisions.get(call.pk)
+    request = around.requests.get(call.pk)
+    if request is not None:
+        fields["request"] = _request(request)
+        fields["votes"] = [_vote(vote) for vote in around.votes[call.pk]]
+        fields["questions"] = [question_out(question, call) for question in around.questions[call.pk]]
+    # A call that is asked again has an older decision, which is history and no answer.
+    if decision is not None and call.state not in (CallState.WAITING, CallState.UNKNOWN):
+        fields["decision"] = decision_out(decision, versions)
+        fields["model_text"] = model_text(
+            type=decision.type,
+            tool=call.tool_name,
+            by_kind=decision.by_kind,
+            by_name=decision.by_name,
+            message=decision.message,
+            arguments=versions[decision.version],
+            original=versions[1],
+            value=decision.value,
+            allowed=call.state not in (CallState.DENIED, CallState.SKIPPED),
+        )
+        if call.state == CallState.DENIED:
+            fields["message"] = decision.message
+    grant = around.grants.get(call.pk)
+    if grant is not None:
+        fields["grant"] = _grant(grant)
+    if call.result is not None:
+        fields["result"] = canonical.parse(call.result)
+    if call.error is not None:
+        fields["error"] = call.error
+    return wire.ToolCallOut(**fields)
+
+
+def decision_out(decision: Decision, versions: dict[int, str]) -> wire.DecisionOut:
+    """A decision; an allowing one carries the exact arguments that it is about."""
+    fields: dict[str, object] = {
+        "type": decision.type,
+        "by": wire.By(kind=decision.by_kind, name="" if decision.by_kind == "timeout" else decision.by_name),
+        "decided_at": decision.decided_at,
+        "edited": decision.version > 1,
+        "message": decision.message,
+        "policy_version": decision.policy_version,
+    }
+    if decision.type in ("approve", "edit"):
+        fields["arguments"] = canonical.parse(versions[decision.version])
+    if decision.value is not None:
+        fields["value"] = canonical.parse(decision.value)
+    return wire.DecisionOut(**fields)
+
+
+def question_out(question: Question, call: ToolCall) -> wire.QuestionOut:
+    """What a reviewer asked, and what was answered."""
+    fields: dict[str, object] = {
+        "id": question.pk,
+        "text": question.text,
+        "asked_by": question.name,
+        "asked_at": question.created_at,
+        "request": question.request_id,
+        "tool_call": call.pk,
+        "run": call.run_id,
+    }
+    if question.answer is not None:
+        fields |= {"answer": question.answer, "answered_at": question.answered_at}
+    return wire.QuestionOut(**fields)
+
+
+def is_final(pause: Pause, calls: Iterable[wire.ToolCallOut]) -> bool:
+    """Whether somebody who waits for this pause has something to do: it settled, or a reviewer asks something."""
+    return pause.state != "waiting" or any(
+        question.answer is None for call in calls for question in call.questions
+    )
+
+
+def _without_action(because: str) -> dict[str, canonical.Tree]:
+    tree = canonical.parse(because)
+    if not isinstance(tree, dict) or not tree:
+        return {"kind": "default", "text": ""}
+    return {name: value for name, value in tree.items() if name != "action"}
+
+
+def _request(request: ReviewRequest) -> wire.RequestOut:
+    fields: dict[str, object] = {
+        "id": request.pk,
+        "number": request.number,
+        "url": address_of(request),
+        "kind": request.kind,
+        "state": request.state,
+    }
+    if request.deadline_at:
+        fields["deadline_at"] = request.deadline_at
+    return wire.RequestOut(**fields)
+
+
+def _vote(vote: Review) -> wire.VoteOut:
+    return wire.VoteOut(name=vote.name, type=vote.verdict, version=vote.version, at=vote.created_at)
+
+
+def _grant(grant: Grant) -> wire.GrantOut:
+    fields: dict[str, object] = {"id": grant.pk, "digest": grant.digest}
+    if grant.expires_at:
+        fields["expires_at"] = grant.expires_at
+    return wire.GrantOut(**fields)
+
+
+def _where_to_go_on(branch: Branch) -> dict[str, object]:
+    found = continue_from(branch)
+    return {"continue_from": wire.ContinueFrom.from_tree(found)} if found else {}

@@ -1,0 +1,191 @@
+"""An edit is a new version of the call: checked, hashed and put to policy again, and it voids earlier votes."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from reviewhub_agents import canonical, wire
+
+from reviewhub.accounts.models import Member
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+from reviewhub.core.changes import apply_changes
+from reviewhub.core.clock import now
+from reviewhub.core.display.sentence import Part, pack, plain, sentence
+from reviewhub.core.errors import Invalid, NotFound
+from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
+from reviewhub.policies.queries import current_number
+from reviewhub.reviews.asked import approval, risk
+from reviewhub.reviews.errors import Changed, DeniedByPolicy
+from reviewhub.reviews.kinds import RequestChanged
+from reviewhub.reviews.lock import LockedRequest
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.request import RANK, Asked
+from reviewhub.reviews.requirement import Stored
+from reviewhub.toolcalls.claims import failed_checks
+from reviewhub.toolcalls.models import CallVersion, ToolCall
+from reviewhub.toolcalls.queries import arguments_of
+from reviewhub.tools.models import Tool
+from reviewhub.tools.schema import SchemaUnusable, validate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edit:
+    """New arguments, and what policy of today says to them; made outside the transaction."""
+
+    base_digest: str
+    arguments: str
+    digest: str
+    changes: str
+    answer: Resolved
+    asked: Asked | None
+    sentence: tuple[Part, ...]
+    risk: str
+
+
+def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
+    """Applies the changes and checks the result.
+
+    Values that no change names keep their bytes.
+
+    Raises:
+        Invalid: a change does not fit, the result breaks the tool's schema, or nothing changed.
+        DeniedByPolicy: policy denies the call with these arguments.
+        Changed: the call is no longer what was shown.
+    """
+    call = ToolCall.objects.select_related("agent__team", "run").filter(requests=request_id).first()
+    if call is None:
+        raise NotFound
+    if call.digest != body.digest:
+        row = ReviewRequest.objects.get(pk=request_id)
+        raise Changed(state=row.state, version=row.version, digest=row.digest)
+    tool = Tool.objects.get(agent_id=call.agent_id, name=call.tool_name)
+    before = arguments_of(call)
+    arguments = apply_changes(before, [change.to_tree() for change in body.changes])
+    if arguments == before:
+        raise Invalid.at("/changes", "these changes change nothing; approve instead")
+    _check_size(arguments)
+    facts = _facts(call, tool, arguments)
+    (answer,) = evaluate(
+        workspace_id=call.workspace_id, agent=call.agent, environment=call.run.environment, calls=[facts]
+    )
+    if answer.action == "deny":
+        raise DeniedByPolicy(f"Policy denies the call with these arguments. {answer.text}")
+    failed = len(facts.failed_checks)
+    return Edit(
+        base_digest=body.digest,
+        arguments=arguments,
+        digest=canonical.digest(tool=tool.name, arguments_text=arguments),
+        changes=canonical.dumps([change.to_tree() for change in body.changes]),
+        answer=answer,
+        asked=approval(answer=answer, tool=tool, effect=call.effect, arguments=arguments, failed_checks=failed)
+        if answer.action == "require"
+        else None,
+        sentence=sentence(tool=tool.name, arguments_text=arguments, template=tool.sentence),
+        risk=risk(tool=tool, effect=call.effect, failed_checks=failed),
+    )
+
+
+def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) -> Stored:
+    """Makes the edit the call's new version, on a locked open request; the requirement that holds from now on.
+
+    Earlier votes are void: they were about something else. Today's policy applies, a team it names joins those that may
+    see and decide. The deadline stays unless the new one is sooner.
+
+    Raises:
+        Changed: policy was published, or the call changed, since the edit was prepared.
+    """
+    call, row = locked.call, locked.request
+    if call.digest != edit.base_digest or current_number(row.workspace_id) != edit.answer.policy_version:
+        raise Changed(state=row.state, version=row.version, digest=row.digest)
+    old = Stored.model_validate_json(row.requirement)
+    stored = edit.asked.stored if edit.asked else old
+    voided = row.reviews.filter(voided_at__isnull=True).update(voided_at=now(), voided_because="edited")
+    _new_version(call, edit, actor)
+    _update_request(row, edit, stored)
+    record(
+        "request.changed",
+        workspace_id=row.workspace_id,
+        actor=actor,
+        run_id=row.run_id,
+        pause_id=call.pause_id,
+        request_id=row.pk,
+        agent_id=row.agent_id,
+        subject_id=call.pk,
+        data=RequestChanged(
+            number=row.number,
+            version=row.version,
+            old_digest=edit.base_digest,
+            new_digest=edit.digest,
+            changes=edit.changes,
+            votes_voided=voided,
+        ),
+    )
+    return stored
+
+
+def _new_version(call: ToolCall, edit: Edit, actor: Actor) -> None:
+    version = call.version + 1
+    CallVersion.objects.create(
+        tool_call=call,
+        version=version,
+        arguments=edit.arguments,
+        digest=edit.digest,
+        changes=edit.changes,
+        author_kind=actor.kind,
+        author_id=actor.id,
+        author_name=actor.name,
+    )
+    ToolCall.objects.filter(pk=call.pk).update(version=version, digest=edit.digest)
+    call.version, call.digest = version, edit.digest
+
+
+def _update_request(row: ReviewRequest, edit: Edit, stored: Stored) -> None:
+    fields: dict[str, object] = {
+        "version": row.version + 1,
+        "digest": edit.digest,
+        "sentence": pack(edit.sentence),
+        "plain_sentence": plain(edit.sentence),
+        "requirement": stored.model_dump_json(),
+        "approvals_needed": stored.requirement.approvals,
+        "on_timeout": stored.requirement.on_timeout,
+        "risk": edit.risk,
+        "risk_rank": RANK[edit.risk],
+    }
+    seconds = stored.requirement.deadline_seconds
+    if seconds is not None:
+        sooner = now() + timedelta(seconds=seconds)
+        fields["deadline_at"] = min(row.deadline_at, sooner) if row.deadline_at else sooner
+    ReviewRequest.objects.filter(pk=row.pk).update(**fields)
+    row.teams.add(*stored.teams)
+    row.refresh_from_db()
+
+
+def _facts(call: ToolCall, tool: Tool, arguments: str) -> CallFacts:
+    """What policy may know of the edited call. Arguments that break the schema are refused here, not put to policy."""
+    problem = ""
+    if tool.schema:
+        try:
+            errors = validate(tool.schema, arguments)
+        except SchemaUnusable as unusable:
+            problem = str(unusable)
+        else:
+            if errors:
+                raise Invalid("The arguments would not be what the tool's schema allows.", errors=errors)
+    return CallFacts(
+        tool=tool.name,
+        registered=tool.is_registered,
+        effect=tool.effect if tool.is_registered else None,
+        claimed_effect=call.effect,
+        schema_problem=problem,
+        failed_checks=failed_checks(call.claims),
+    )
+
+
+def _check_size(arguments: str) -> None:
+    size, limit = len(arguments.encode()), settings.LIMIT_ARGUMENTS_BYTES
+    if size > limit:
+        raise Invalid.at("/changes", f"the arguments would have {size} bytes; the limit is {limit}", code="too_large")
