@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from reviewhub_agents import canonical, wire
 
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.gates.observe import Observed
 from reviewhub.reviews.mail import address_of
 from reviewhub.reviews.models import Question, Review, ReviewRequest
 from reviewhub.runs.fence import continue_from
-from reviewhub.runs.models import Branch
+from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import CallVersion, Decision, Grant, Pause, ToolCall
 from reviewhub.toolcalls.modeltext import model_text
 from reviewhub.toolcalls.states import CallState, GrantState
@@ -51,6 +52,19 @@ def pause_out(pause: Pause) -> wire.PauseOut:
     if checkpoint is not None:
         fields["checkpoint"] = wire.CheckpointRef(id=checkpoint.pk, hash=checkpoint.state_hash)
     return wire.PauseOut(**fields | _where_to_go_on(branch))
+
+
+def observation_out(run: Run, observed: Observed) -> wire.ObservationOut:
+    """Observed calls as recorded."""
+    fields: dict[str, object] = {
+        "run": run.pk,
+        "branch": observed.branch.name,
+        "tool_calls": calls_out(observed.calls),
+    }
+    if observed.checkpoint is not None:
+        saved = observed.checkpoint
+        fields["checkpoint"] = wire.CheckpointRef(id=saved.pk, hash=saved.state_hash)
+    return wire.ObservationOut(**fields)
 
 
 def outcome_out(call: ToolCall, branch: Branch, saved: Checkpoint | None) -> wire.OutcomeOut:

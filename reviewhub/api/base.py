@@ -1,0 +1,100 @@
+"""What every API view does: read the body exactly, find out who asks, answer in the words of `wire`."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from django.conf import settings
+from django.http import HttpResponse
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+from rest_framework.views import APIView
+from reviewhub_agents import canonical, wire
+
+from reviewhub.accounts.models import Agent
+from reviewhub.accounts.permissions import Action, AgentCaller, Target, require
+from reviewhub.api.authentication import AgentKeyAuthentication, KeyThrottle, PersonAuthentication, caller_of
+from reviewhub.api.authentication import actor_of as actor_of
+from reviewhub.core.errors import Forbidden
+from reviewhub.core.idempotency import check_key
+from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.queries import branch_for_agent, run_for_agent
+
+Message = TypeVar("Message", bound=wire.Wire)
+WAIT_HEADER = "ReviewHub-Wait"
+
+
+@dataclass(frozen=True)
+class Body:
+    """A request's body as it was read."""
+
+    tree: canonical.Tree
+    digest: str
+
+
+class AgentView(APIView):
+    """An endpoint for agents: a key, and nothing else, opens it."""
+
+    authentication_classes: ClassVar[list[type[BaseAuthentication]]] = [AgentKeyAuthentication]
+    throttle_classes = (KeyThrottle,)
+
+    def caller(self, request: Request) -> AgentCaller:
+        """The agent that asks."""
+        caller = caller_of(request)
+        if not isinstance(caller, AgentCaller):
+            raise Forbidden
+        return caller
+
+    def agent(self, request: Request, action: Action) -> Agent:
+        """The agent that asks, if it may do `action` to what is its own."""
+        caller = self.caller(request)
+        require(caller, action, Target(workspace_id=caller.workspace_id, agent_id=caller.agent.pk))
+        return caller.agent
+
+    def run(self, request: Request, run_id: uuid.UUID, action: Action) -> Run:
+        """One of the agent's own runs; NotFound for any other."""
+        return run_for_agent(self.agent(request, action), run_id)
+
+    def branch(self, request: Request, branch_id: uuid.UUID, action: Action) -> Branch:
+        """A branch of one of the agent's own runs; NotFound for any other."""
+        return branch_for_agent(self.agent(request, action), branch_id)
+
+
+class PersonView(APIView):
+    """An endpoint for people: a session with CSRF protection, and nothing else, opens it."""
+
+    authentication_classes: ClassVar[list[type[BaseAuthentication]]] = [PersonAuthentication]
+
+
+def read_tree(request: Request) -> Body:
+    """The body, parsed exactly. An empty body counts as an empty object.
+
+    Raises:
+        BadJson: it is no JSON, or not within the limits; with the path.
+    """
+    raw: bytes = request._request.body
+    tree = canonical.parse(
+        raw or b"{}", max_bytes=settings.LIMIT_BODY_BYTES, max_depth=settings.LIMIT_DEPTH
+    )
+    return Body(tree=tree, digest=canonical.body_digest(tree))
+
+
+def read(request: Request, model: type[Message]) -> Message:
+    """The body as a message of the contract. Raises BadJson with the path of each fault."""
+    return model.from_tree(read_tree(request).tree)
+
+
+def key_of(request: Request) -> str:
+    """The Idempotency-Key header. Raises Invalid when there is none, or none that can be kept."""
+    return check_key(request.headers.get("Idempotency-Key", ""))
+
+
+def answer(message: wire.Wire, *, status: int = 200, wait_for: str = "") -> HttpResponse:
+    """A message as exact JSON. `wait_for` names the topics whose change makes asking again worthwhile."""
+    response = HttpResponse(message.to_text(), status=status, content_type="application/json")
+    response["Cache-Control"] = "no-store"
+    if wait_for:
+        response[WAIT_HEADER] = wait_for
+    return response

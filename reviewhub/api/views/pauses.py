@@ -1,0 +1,70 @@
+"""Pauses and observations: the two ways to tell of tool calls."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from reviewhub_agents import wire
+
+from reviewhub.accounts.permissions import Action
+from reviewhub.api.base import AgentView, actor_of, answer, key_of, read_tree
+from reviewhub.core.errors import NotFound
+from reviewhub.gates.observe import observe
+from reviewhub.gates.pause import pause
+from reviewhub.gates.present import is_final, observation_out, pause_out
+from reviewhub.toolcalls.models import Pause
+
+
+class Pauses(AgentView):
+    """`POST /runs/{run}/pauses`"""
+
+    @extend_schema(request=wire.PauseBody, responses={201: wire.PauseOut, 200: wire.PauseOut})
+    def post(self, request: Request, run: uuid.UUID) -> HttpResponse:
+        """Pauses at tool calls. A repeat with the same key and an equal body answers 200 with the pause as it is now."""
+        found = self.run(request, run, Action.RUN_WRITE)
+        key, body = key_of(request), read_tree(request)
+        paused = pause(
+            run=found,
+            agent=self.caller(request).agent,
+            body=wire.PauseBody.from_tree(body.tree),
+            body_digest=body.digest,
+            key=key,
+            actor=actor_of(request),
+        )
+        return answer(pause_out(paused.pause), status=201 if paused.created else 200)
+
+
+class OnePause(AgentView):
+    """`GET /pauses/{pause}`"""
+
+    @extend_schema(responses=wire.PauseOut)
+    def get(self, request: Request, pause: uuid.UUID) -> HttpResponse:
+        """The pause; with `?wait=30` it is held back until it settles or a reviewer asks something."""
+        agent = self.agent(request, Action.RUN_READ)
+        found = Pause.objects.filter(pk=pause, run__agent=agent).first()
+        if found is None:
+            raise NotFound("There is no such pause.")
+        out = pause_out(found)
+        return answer(out, wait_for="" if is_final(found, out.tool_calls) else f"pause:{found.pk}")
+
+
+class Observations(AgentView):
+    """`POST /runs/{run}/observations`"""
+
+    @extend_schema(request=wire.ObservationBody, responses={201: wire.ObservationOut, 200: wire.ObservationOut})
+    def post(self, request: Request, run: uuid.UUID) -> HttpResponse:
+        """Records calls that ran without asking."""
+        found = self.run(request, run, Action.RUN_WRITE)
+        key, body = key_of(request), read_tree(request)
+        observed = observe(
+            run=found,
+            agent=self.caller(request).agent,
+            body=wire.ObservationBody.from_tree(body.tree),
+            body_digest=body.digest,
+            key=key,
+            actor=actor_of(request),
+        )
+        return answer(observation_out(found, observed), status=201 if observed.created else 200)

@@ -1,0 +1,134 @@
+"""An agent reports what it did without asking: recorded, never waits, and looked at afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from django.db import transaction
+from reviewhub_agents import canonical, wire
+
+from reviewhub.accounts.models import Agent
+from reviewhub.audit.record import record
+from reviewhub.checkpoints.draft import draft
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.queries import head_of
+from reviewhub.checkpoints.save import save
+from reviewhub.core.actors import Actor
+from reviewhub.core.clock import now
+from reviewhub.core.errors import NotFound
+from reviewhub.core.idempotency import claim
+from reviewhub.gates.kinds import CallObserved
+from reviewhub.gates.prepare import Prepared, prepare
+from reviewhub.gates.unknown import open_unknown
+from reviewhub.resumptions.acknowledge import acknowledge
+from reviewhub.reviews.draw import draw
+from reviewhub.runs.fence import check
+from reviewhub.runs.models import Branch, Run
+from reviewhub.toolcalls.locks import Locked, lock_branch
+from reviewhub.toolcalls.models import ToolCall
+from reviewhub.toolcalls.propose import propose
+from reviewhub.toolcalls.states import CallState, Mode
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """The calls as recorded, and whether this request recorded them."""
+
+    branch: Branch
+    checkpoint: Checkpoint | None
+    calls: list[ToolCall]
+    created: bool
+
+
+def observe(
+    *, run: Run, agent: Agent, body: wire.ObservationBody, body_digest: str, key: str, actor: Actor
+) -> Observed:
+    """Records calls that ran, with how they ended.
+
+    What policy would have held or denied is stored all the same, marked as run without approval, and drawn for
+    post-review at once with high severity. What a rule observes is drawn, too.
+
+    Raises:
+        Invalid, Superseded, StaleEpoch, RunEnded, StaleHead, IdempotencyConflict: as for a pause.
+    """
+    branch = Branch.objects.filter(run=run, name=body.branch).first()
+    if branch is None:
+        raise NotFound(f"This run has no branch {body.branch!r}.")
+    prepared = prepare(run=run, agent=agent, calls=body.tool_calls)
+    made = draft(branch=branch, message=body.checkpoint) if body.checkpoint else None
+    with transaction.atomic(durable=True):
+        kept = claim(scope=f"observe:{agent.pk}:{run.pk}", key=key, body_digest=body_digest)
+        if kept.answer is not None:
+            calls = ToolCall.objects.filter(pk__in=kept.answer.split(",")).order_by("position")
+            return Observed(branch=branch, checkpoint=None, calls=list(calls), created=False)
+        branch = lock_branch(branch.pk)
+        check(branch, body.epoch)
+        acknowledge(branch=branch)
+        checkpoint = save(branch=branch, draft=made, actor=actor) if made else head_of(branch)
+        calls_ = _record(run, branch, checkpoint, prepared, body.tool_calls, actor)
+        kept.keep(status=201, answer=",".join(str(call.pk) for call in calls_))
+    return Observed(branch=branch, checkpoint=checkpoint, calls=calls_, created=True)
+
+
+def _record(
+    run: Run,
+    branch: Branch,
+    checkpoint: Checkpoint | None,
+    prepared: Sequence[Prepared],
+    given: Sequence[wire.ObservedCall],
+    actor: Actor,
+) -> list[ToolCall]:
+    proposals = [
+        replace(one.proposal, state=call.outcome.status.value) for one, call in zip(prepared, given, strict=True)
+    ]
+    calls = propose(
+        run=run,
+        branch=branch,
+        pause=None,
+        checkpoint=checkpoint,
+        proposals=proposals,
+        actor=actor,
+        mode=Mode.OBSERVED,
+    )
+    for call, one, told in zip(calls, prepared, given, strict=True):
+        _end(branch, call, one, told, actor)
+    return calls
+
+
+def _end(branch: Branch, call: ToolCall, one: Prepared, told: wire.ObservedCall, actor: Actor) -> None:
+    unasked = one.answer.action in ("require", "deny")
+    fields: dict[str, object] = {
+        "ran_without_approval": unasked,
+        "started_at": told.started_at,
+        "ended_at": told.ended_at or now(),
+        "error": told.outcome.error,
+    }
+    for name in ("result", "partial"):
+        if told.outcome.was_given(name):
+            fields[name] = canonical.dumps(getattr(told.outcome, name))
+    ToolCall.objects.filter(pk=call.pk).update(**fields)
+    for name, value in fields.items():
+        setattr(call, name, value)
+    record(
+        "call.observed",
+        workspace_id=call.workspace_id,
+        actor=actor,
+        run_id=call.run_id,
+        agent_id=call.agent_id,
+        subject_id=call.pk,
+        data=CallObserved(
+            tool=call.tool_name,
+            digest=call.digest,
+            status=call.state,
+            ran_without_approval=unasked,
+            because=one.answer.text,
+        ),
+    )
+    if unasked:
+        draw(call=call, because=f"It ran without approval. {one.answer.text}", severity="high")
+    elif one.answer.action == "observe":
+        draw(call=call, because=one.answer.text, severity="")
+    if call.state == CallState.UNKNOWN:
+        because = told.outcome.error or "The agent could not say whether it happened."
+        open_unknown(locked=Locked(branch=branch, pause=None, call=call), because=because, actor=actor)

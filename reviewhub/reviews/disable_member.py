@@ -1,0 +1,70 @@
+"""A member is disabled: their votes on requests that are still open count no more."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import transaction
+
+from reviewhub.accounts.disable import disable
+from reviewhub.accounts.models import Member
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+from reviewhub.core.clock import now
+from reviewhub.reviews.kinds import VoteVoided
+from reviewhub.reviews.lock import lock_request
+from reviewhub.reviews.models import Review, ReviewRequest
+from reviewhub.reviews.requirement import Stored
+from reviewhub.reviews.states import RequestState
+
+
+def disable_member(*, member: Member, actor: Actor) -> list[ReviewRequest]:
+    """Ends somebody's access, voids their open votes, and names the requests that nobody can decide any more."""
+    with transaction.atomic():
+        disable(member=member, actor=actor)
+        votes = Review.objects.filter(
+            member=member, voided_at__isnull=True, request__state=RequestState.PENDING
+        ).order_by("request__tool_call_id")
+        for request_id in votes.values_list("request_id", flat=True):
+            _void(request_id, member, actor)
+        return stranded(member.workspace_id)
+
+
+def _void(request_id: uuid.UUID, member: Member, actor: Actor) -> None:
+    row = lock_request(request_id).request
+    if row.state != RequestState.PENDING:
+        return
+    row.reviews.filter(member=member, voided_at__isnull=True).update(
+        voided_at=now(), voided_because="member disabled"
+    )
+    left = row.reviews.filter(voided_at__isnull=True, version=row.version, verdict__in=["approve", "edit"]).count()
+    ReviewRequest.objects.filter(pk=row.pk).update(approvals=left)
+    record(
+        "vote.voided",
+        workspace_id=row.workspace_id,
+        actor=actor,
+        run_id=row.run_id,
+        request_id=row.pk,
+        agent_id=row.agent_id,
+        subject_id=member.pk,
+        data=VoteVoided(number=row.number, name=member.person.name, because="member disabled"),
+    )
+
+
+def stranded(workspace_id: uuid.UUID) -> list[ReviewRequest]:
+    """Pending requests whose teams have fewer active members who may decide than approvals are needed."""
+    found: list[ReviewRequest] = []
+    able: dict[frozenset[uuid.UUID], int] = {}
+    pending = ReviewRequest.objects.filter(workspace_id=workspace_id, state=RequestState.PENDING)
+    for row in pending.order_by("number"):
+        teams = frozenset(Stored.model_validate_json(row.requirement).teams)
+        if teams not in able:
+            able[teams] = (
+                Member.objects.filter(teams__in=teams, is_active=True, person__is_active=True)
+                .exclude(role="manager")
+                .distinct()
+                .count()
+            )
+        if able[teams] < row.approvals_needed:
+            found.append(row)
+    return found
