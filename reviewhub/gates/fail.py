@@ -5,11 +5,15 @@ from __future__ import annotations
 import uuid
 
 from django.db import transaction
+from reviewhub_agents import wire
 
 from reviewhub.audit.record import record
+from reviewhub.checkpoints.draft import Draft, draft
+from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import Actor
 from reviewhub.gates.close import close
 from reviewhub.gates.kinds import RunFailed
+from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.derive import derive
 from reviewhub.runs.fence import check
 from reviewhub.runs.models import Branch, Run
@@ -17,26 +21,34 @@ from reviewhub.runs.states import BranchState
 from reviewhub.toolcalls.locks import lock_branch
 
 
-@transaction.atomic
-def fail(*, branch_id: uuid.UUID, error: str, epoch: int | None, actor: Actor) -> Branch:
+def fail(*, branch_id: uuid.UUID, body: wire.FailBody, actor: Actor) -> Branch:
     """Ends the branch; what still waited in it is cancelled. Failing a failed branch again changes nothing.
 
     Raises:
-        Superseded, StaleEpoch, RunEnded: this caller may not write for the branch.
+        Superseded, StaleEpoch, RunEnded, StaleHead: this caller may not write for the branch.
     """
-    branch = lock_branch(branch_id)
+    branch = Branch.objects.get(pk=branch_id)
+    made = draft(branch=branch, message=body.checkpoint) if body.checkpoint else None
+    with transaction.atomic():
+        return _fail(lock_branch(branch_id), body, made, actor)
+
+
+def _fail(branch: Branch, body: wire.FailBody, made: Draft | None, actor: Actor) -> Branch:
     if branch.state == BranchState.FAILED:
         return branch
-    check(branch, epoch)
-    close(branch=branch, to=BranchState.FAILED, by=actor, type_="cancel", message=f"The run failed: {error}")
-    Run.objects.filter(pk=branch.run_id).update(error=error)
+    check(branch, body.epoch)
+    acknowledge(branch=branch)
+    if made is not None:
+        save(branch=branch, draft=made, actor=actor)
+    close(branch=branch, to=BranchState.FAILED, by=actor, type_="cancel", message=f"The run failed: {body.error}")
+    Run.objects.filter(pk=branch.run_id).update(error=body.error)
     record(
         "run.failed",
         workspace_id=branch.workspace_id,
         actor=actor,
         run_id=branch.run_id,
         agent_id=branch.run.agent_id,
-        data=RunFailed(branch=branch.name, error=error),
+        data=RunFailed(branch=branch.name, error=body.error),
     )
     derive(branch.run_id)
     return branch

@@ -5,8 +5,11 @@ from __future__ import annotations
 import uuid
 
 from django.db import transaction
+from reviewhub_agents import canonical, wire
 
 from reviewhub.audit.record import record
+from reviewhub.checkpoints.draft import Draft, draft
+from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import Actor
 from reviewhub.gates.close import close
 from reviewhub.gates.errors import Unsettled
@@ -23,27 +26,34 @@ from reviewhub.toolcalls.states import CallState
 OPEN = (CallState.WAITING, CallState.STARTED, CallState.UNKNOWN)
 
 
-@transaction.atomic
-def finish(*, branch_id: uuid.UUID, result: str, epoch: int | None, actor: Actor) -> Branch:
+def finish(*, branch_id: uuid.UUID, body: wire.FinishBody, actor: Actor) -> Branch:
     """Ends the branch; an allowed call that was never used ends as cancelled. Finishing twice changes nothing.
 
     Args:
-        result: canonical JSON text.
+        body: the run's result, and perhaps a last checkpoint, saved in the same commit.
 
     Raises:
         Unsettled: a call waits, runs or is unknown (names them).
-        Superseded, StaleEpoch, RunEnded: this caller may not write for the branch.
+        Superseded, StaleEpoch, RunEnded, StaleHead: this caller may not write for the branch.
     """
-    branch = lock_branch(branch_id)
+    branch = Branch.objects.get(pk=branch_id)
+    made = draft(branch=branch, message=body.checkpoint) if body.checkpoint else None
+    with transaction.atomic():
+        return _finish(lock_branch(branch_id), body, made, actor)
+
+
+def _finish(branch: Branch, body: wire.FinishBody, made: Draft | None, actor: Actor) -> Branch:
     if branch.state == BranchState.SUCCEEDED:
         return branch
-    check(branch, epoch)
+    check(branch, body.epoch)
     open_calls = ToolCall.objects.filter(branch=branch, state__in=OPEN).values_list("pk", "state")
     if open_calls:
         raise Unsettled(calls=[{"id": str(pk), "state": state} for pk, state in open_calls])
     acknowledge(branch=branch)
+    if made is not None:
+        save(branch=branch, draft=made, actor=actor)
     close(branch=branch, to=BranchState.SUCCEEDED, by=actor, type_="cancel", message="The run is over.")
-    Run.objects.filter(pk=branch.run_id).update(result=result)
+    Run.objects.filter(pk=branch.run_id).update(result=canonical.dumps(body.result))
     record(
         "run.finished",
         workspace_id=branch.workspace_id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from reviewhub_agents import canonical, wire
 
@@ -117,29 +118,12 @@ def _read(
     if size > settings.LIMIT_ARGUMENTS_BYTES:
         limit = settings.LIMIT_ARGUMENTS_BYTES
         raise Invalid.at(where, f"{size} bytes; the limit for arguments is {limit}", code="too_large")
-    problem, errors = "", []
-    if tool.schema:
-        try:
-            errors = [error | {"path": where + error["path"]} for error in validate(tool.schema, text)]
-        except SchemaUnusable as unusable:
-            problem = str(unusable)
-    effect = effective_effect(
-        tool.effect if tool.is_registered else None, call.effect.value if call.effect else None
-    )
-    facts = CallFacts(
-        tool=tool.name,
-        registered=tool.is_registered,
-        effect=tool.effect if tool.is_registered else None,
-        claimed_effect=call.effect.value if call.effect else None,
-        schema_problem=problem,
-        failed_checks=tuple(check.name for check in call.checks if check.status is wire.CheckStatus.FAILED),
-        wished_decisions=None
-        if call.allowed_decisions is None
-        else tuple(kind.value for kind in call.allowed_decisions),
-        wished_deadline_seconds=None
-        if call.deadline is None
-        else max(1, int(call.deadline.total_seconds())),
-    )
+    facts = facts_of_call(tool=tool, arguments=text, effect=call.effect, checks=call.checks, call=call)
+    errors: list[dict[str, str]] = []
+    if tool.schema and not facts.schema_problem:
+        errors = [error | {"path": where + error["path"]} for error in validate(tool.schema, text)]
+    claimed = call.effect.value if call.effect else None
+    effect = effective_effect(tool.effect if tool.is_registered else None, claimed)
     proposal = Proposal(
         tool_name=tool.name,
         call_id=call.call_id,
@@ -150,3 +134,34 @@ def _read(
         claims=claims_text(call),
     )
     return proposal, facts, errors
+
+
+def facts_of_call(
+    *,
+    tool: Tool,
+    arguments: str,
+    effect: wire.Effect | None,
+    checks: Sequence[wire.Check],
+    call: wire.ToolCallIn | None = None,
+) -> CallFacts:
+    """What policy may know of a call. `schema_problem` says that the arguments could not be checked at all."""
+    problem = ""
+    if tool.schema:
+        try:
+            validate(tool.schema, arguments)
+        except SchemaUnusable as unusable:
+            problem = str(unusable)
+    wishes: dict[str, Any] = {}
+    if call is not None and call.allowed_decisions is not None:
+        wishes["wished_decisions"] = tuple(kind.value for kind in call.allowed_decisions)
+    if call is not None and call.deadline is not None:
+        wishes["wished_deadline_seconds"] = max(1, int(call.deadline.total_seconds()))
+    return CallFacts(
+        tool=tool.name,
+        registered=tool.is_registered,
+        effect=tool.effect if tool.is_registered else None,
+        claimed_effect=effect.value if effect else None,
+        schema_problem=problem,
+        failed_checks=tuple(check.name for check in checks if check.status is wire.CheckStatus.FAILED),
+        **wishes,
+    )

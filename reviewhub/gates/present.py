@@ -13,6 +13,7 @@ from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.gates.observe import Observed
 from reviewhub.reviews.mail import address_of
 from reviewhub.reviews.models import Question, Review, ReviewRequest
+from reviewhub.reviews.present import decision_out, question_out, vote_out
 from reviewhub.runs.fence import continue_from
 from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import CallVersion, Decision, Grant, Pause, ToolCall
@@ -126,7 +127,7 @@ def _call(call: ToolCall, around: Around) -> wire.ToolCallOut:
     request = around.requests.get(call.pk)
     if request is not None:
         fields["request"] = _request(request)
-        fields["votes"] = [_vote(vote) for vote in around.votes[call.pk]]
+        fields["votes"] = [vote_out(vote) for vote in around.votes[call.pk]]
         fields["questions"] = [question_out(question, call) for question in around.questions[call.pk]]
     # A call that is asked again has an older decision, which is history and no answer.
     if decision is not None and call.state not in (CallState.WAITING, CallState.UNKNOWN):
@@ -154,39 +155,6 @@ def _call(call: ToolCall, around: Around) -> wire.ToolCallOut:
     return wire.ToolCallOut(**fields)
 
 
-def decision_out(decision: Decision, versions: dict[int, str]) -> wire.DecisionOut:
-    """A decision; an allowing one carries the exact arguments that it is about."""
-    fields: dict[str, object] = {
-        "type": decision.type,
-        "by": wire.By(kind=decision.by_kind, name="" if decision.by_kind == "timeout" else decision.by_name),
-        "decided_at": decision.decided_at,
-        "edited": decision.version > 1,
-        "message": decision.message,
-        "policy_version": decision.policy_version,
-    }
-    if decision.type in ("approve", "edit"):
-        fields["arguments"] = canonical.parse(versions[decision.version])
-    if decision.value is not None:
-        fields["value"] = canonical.parse(decision.value)
-    return wire.DecisionOut(**fields)
-
-
-def question_out(question: Question, call: ToolCall) -> wire.QuestionOut:
-    """What a reviewer asked, and what was answered."""
-    fields: dict[str, object] = {
-        "id": question.pk,
-        "text": question.text,
-        "asked_by": question.name,
-        "asked_at": question.created_at,
-        "request": question.request_id,
-        "tool_call": call.pk,
-        "run": call.run_id,
-    }
-    if question.answer is not None:
-        fields |= {"answer": question.answer, "answered_at": question.answered_at}
-    return wire.QuestionOut(**fields)
-
-
 def is_final(pause: Pause, calls: Iterable[wire.ToolCallOut]) -> bool:
     """Whether somebody who waits for this pause has something to do: it settled, or a reviewer asks something."""
     return pause.state != "waiting" or any(
@@ -212,10 +180,6 @@ def _request(request: ReviewRequest) -> wire.RequestOut:
     if request.deadline_at:
         fields["deadline_at"] = request.deadline_at
     return wire.RequestOut(**fields)
-
-
-def _vote(vote: Review) -> wire.VoteOut:
-    return wire.VoteOut(name=vote.name, type=vote.verdict, version=vote.version, at=vote.created_at)
 
 
 def _grant(grant: Grant) -> wire.GrantOut:

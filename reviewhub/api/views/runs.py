@@ -12,7 +12,7 @@ from reviewhub_agents import wire
 from reviewhub.accounts.permissions import Action
 from reviewhub.api.base import AgentView, actor_of, answer, read
 from reviewhub.gates.cancel import cancel
-from reviewhub.hosting.present import run_out
+from reviewhub.gates.present_runs import run_out
 from reviewhub.runs.start import start
 
 

@@ -1,0 +1,127 @@
+"""Branches: claim, heartbeat, finish, fail, records; and what is due to be woken."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from reviewhub_agents import canonical, wire
+
+from reviewhub.accounts.permissions import Action
+from reviewhub.api.base import AgentView, actor_of, answer, read
+from reviewhub.core.errors import Invalid
+from reviewhub.gates.fail import fail
+from reviewhub.gates.finish import finish
+from reviewhub.gates.hold_branch import hold_branch
+from reviewhub.gates.present_runs import branches_out, resumption_out
+from reviewhub.hosting.records import keep, record_of
+from reviewhub.resumptions.queries import open_for_agent
+from reviewhub.runs.fence import continue_from
+from reviewhub.runs.heartbeat import heartbeat
+from reviewhub.runs.models import Branch
+
+MOST_LEASE_SECONDS = 3600
+
+
+def lease_seconds(body: wire.ClaimBody | wire.HeartbeatBody) -> int:
+    """The lease that the caller wants, in seconds; `LEASE_SECONDS` when it says nothing."""
+    if body.lease is None:
+        return settings.LEASE_SECONDS
+    seconds = int(body.lease.total_seconds())
+    if not 1 <= seconds <= MOST_LEASE_SECONDS:
+        raise Invalid.at("/lease", f"{seconds} s; a lease is 1 to {MOST_LEASE_SECONDS} s")
+    return seconds
+
+
+class Claim(AgentView):
+    """`POST /branches/{branch}/claim`"""
+
+    @extend_schema(request=wire.ClaimBody, responses=wire.ClaimOut)
+    def post(self, request: Request, branch: uuid.UUID) -> HttpResponse:
+        """Takes the branch's lease; every write of its holder carries the epoch from now on."""
+        found = self.branch(request, branch, Action.RUN_WRITE)
+        body = read(request, wire.ClaimBody)
+        owner = body.owner or self.caller(request).key.prefix
+        held = hold_branch(branch_id=found.pk, owner=owner, seconds=lease_seconds(body))
+        (out,) = branches_out([held])
+        return answer(wire.ClaimOut(epoch=held.epoch, lease_until=held.lease_until, branch=out))
+
+
+class Heartbeat(AgentView):
+    """`POST /branches/{branch}/heartbeat`"""
+
+    @extend_schema(request=wire.HeartbeatBody, responses=wire.HeartbeatOut)
+    def post(self, request: Request, branch: uuid.UUID) -> HttpResponse:
+        """Says that the agent lives, renews its lease, and tells what the branch is by now."""
+        found = self.branch(request, branch, Action.RUN_WRITE)
+        body = read(request, wire.HeartbeatBody)
+        seen = heartbeat(branch_id=found.pk, epoch=body.epoch, seconds=lease_seconds(body))
+        return answer(_heartbeat_out(seen))
+
+
+class Finish(AgentView):
+    """`POST /branches/{branch}/finish`"""
+
+    @extend_schema(request=wire.FinishBody, responses=wire.BranchOut)
+    def post(self, request: Request, branch: uuid.UUID) -> HttpResponse:
+        """Ends the branch as succeeded; refused while a call waits, runs or is unknown."""
+        found = self.branch(request, branch, Action.RUN_WRITE)
+        body = read(request, wire.FinishBody)
+        ended = finish(branch_id=found.pk, body=body, actor=actor_of(request))
+        return answer(branches_out([ended])[0])
+
+
+class Fail(AgentView):
+    """`POST /branches/{branch}/fail`"""
+
+    @extend_schema(request=wire.FailBody, responses=wire.BranchOut)
+    def post(self, request: Request, branch: uuid.UUID) -> HttpResponse:
+        """Ends the branch as failed; what still waited is cancelled."""
+        found = self.branch(request, branch, Action.RUN_WRITE)
+        body = read(request, wire.FailBody)
+        ended = fail(branch_id=found.pk, body=body, actor=actor_of(request))
+        return answer(branches_out([ended])[0])
+
+
+class Records(AgentView):
+    """`GET | PUT /branches/{branch}/records/{key}`"""
+
+    @extend_schema(responses=wire.RecordOut)
+    def get(self, request: Request, branch: uuid.UUID, key: str) -> HttpResponse:
+        """The remembered value."""
+        found = self.branch(request, branch, Action.RUN_READ)
+        row = record_of(branch=found, key=key)
+        return answer(wire.RecordOut(key=row.key, value=canonical.parse(row.value), existed=True))
+
+    @extend_schema(request=wire.RecordBody, responses={201: wire.RecordOut, 200: wire.RecordOut})
+    def put(self, request: Request, branch: uuid.UUID, key: str) -> HttpResponse:
+        """Remembers a value; the first one wins, and the answer says which it is."""
+        found = self.branch(request, branch, Action.RUN_WRITE)
+        body = read(request, wire.RecordBody)
+        row, existed = keep(branch_id=found.pk, key=key, value=canonical.dumps(body.value), epoch=body.epoch)
+        out = wire.RecordOut(key=row.key, value=canonical.parse(row.value), existed=existed)
+        return answer(out, status=200 if existed else 201)
+
+
+class Resumptions(AgentView):
+    """`GET /resumptions`"""
+
+    @extend_schema(responses=wire.ResumptionList)
+    def get(self, request: Request) -> HttpResponse:
+        """What this agent may go on with; with `?wait=30` held back until there is something."""
+        agent = self.agent(request, Action.RUN_READ)
+        items = [resumption_out(row) for row in open_for_agent(agent=agent)]
+        return answer(wire.ResumptionList(items=items), wait_for="" if items else f"agent:{agent.pk}")
+
+
+def _heartbeat_out(branch: Branch) -> wire.HeartbeatOut:
+    fields: dict[str, object] = {"state": branch.state, "epoch": branch.epoch}
+    if branch.lease_until:
+        fields["lease_until"] = branch.lease_until
+    onward = continue_from(branch)
+    if onward:
+        fields["continue_from"] = wire.ContinueFrom.from_tree(onward)
+    return wire.HeartbeatOut(**fields)

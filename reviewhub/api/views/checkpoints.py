@@ -1,0 +1,73 @@
+"""Checkpoints: save, list, load, compare, fork."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from reviewhub_agents import wire
+
+from reviewhub.accounts.permissions import Action
+from reviewhub.api.base import AgentView, actor_of, answer, read
+from reviewhub.checkpoints.load import field_digests, load
+from reviewhub.checkpoints.queries import for_agent, of_run
+from reviewhub.core.errors import Invalid
+from reviewhub.gates.checkpoint import checkpoint as save_checkpoint
+from reviewhub.gates.fork import fork
+from reviewhub.gates.present_runs import branches_out, checkpoint_out
+
+STATES = ("none", "fields", "full")
+
+
+class Checkpoints(AgentView):
+    """`GET | POST /runs/{run}/checkpoints`"""
+
+    @extend_schema(responses=wire.CheckpointList)
+    def get(self, request: Request, run: uuid.UUID) -> HttpResponse:
+        """The run's checkpoints, newest first, without their states; `?cursor=` for the next page."""
+        found = self.run(request, run, Action.CHECKPOINT_READ)
+        page = of_run(found.pk, cursor=request.query_params.get("cursor", ""))
+        fields: dict[str, object] = {"items": [checkpoint_out(row) for row in page.rows]}
+        if page.next:
+            fields["next"] = page.next
+        return answer(wire.CheckpointList(**fields))
+
+    @extend_schema(request=wire.CheckpointSave, responses={201: wire.CheckpointOut})
+    def post(self, request: Request, run: uuid.UUID) -> HttpResponse:
+        """Saves a state as the new head of a branch."""
+        found = self.run(request, run, Action.RUN_WRITE)
+        body = read(request, wire.CheckpointSave)
+        row = save_checkpoint(run=found, body=body, actor=actor_of(request))
+        return answer(checkpoint_out(row), status=201)
+
+
+class OneCheckpoint(AgentView):
+    """`GET /checkpoints/{checkpoint}`"""
+
+    @extend_schema(responses=wire.CheckpointOut)
+    def get(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
+        """A checkpoint; `?state=full` with its state, `?state=fields` with the digest of each field."""
+        row = for_agent(self.agent(request, Action.CHECKPOINT_READ), checkpoint)
+        how = request.query_params.get("state", "full")
+        if how not in STATES:
+            raise Invalid.at("/state", f"{how!r} is none of {', '.join(STATES)}")
+        if how == "none":
+            return answer(checkpoint_out(row))
+        state = load(row)
+        if how == "fields":
+            return answer(checkpoint_out(row, fields=field_digests(state)))
+        return answer(checkpoint_out(row, state=state))
+
+
+class Fork(AgentView):
+    """`POST /checkpoints/{checkpoint}/fork`"""
+
+    @extend_schema(request=wire.ForkBody, responses={201: wire.ForkOut})
+    def post(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
+        """Starts a new branch at an older checkpoint, perhaps with another state; it supersedes nothing."""
+        row = for_agent(self.agent(request, Action.CHECKPOINT_FORK), checkpoint)
+        branch, first = fork(checkpoint=row, body=read(request, wire.ForkBody), actor=actor_of(request))
+        (out,) = branches_out([branch])
+        return answer(wire.ForkOut(run=branch.run_id, branch=out, checkpoint=first.pk), status=201)

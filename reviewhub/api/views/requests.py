@@ -1,0 +1,180 @@
+"""Review requests, as people (and what works for them) read and answer them."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from reviewhub_agents import canonical, wire
+
+from reviewhub.accounts.permissions import Action, MemberCaller, require, scope_of
+from reviewhub.api.authentication import caller_in, caller_of
+from reviewhub.api.base import PersonView, actor_of, answer, key_of, read, read_tree
+from reviewhub.api.problems import problem_of
+from reviewhub.core.errors import Forbidden, NotFound, ReviewHubError
+from reviewhub.reviews.ask import ask
+from reviewhub.reviews.claim import claim
+from reviewhub.reviews.comment import comment
+from reviewhub.reviews.decide import decide
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.present import comment_out, question_out, request_detail, request_row
+from reviewhub.reviews.queries import Filters, listed
+from reviewhub.reviews.release import release
+from reviewhub.reviews.targets import request_target
+
+log = logging.getLogger("reviewhub.access")
+
+
+class RequestView(PersonView):
+    """An endpoint for one request that the person sees."""
+
+    def found(
+        self, request: Request, request_id: uuid.UUID, action: Action
+    ) -> tuple[ReviewRequest, MemberCaller]:
+        """The request and the membership to act by; a refusal is logged.
+
+        Raises:
+            NotFound: there is none, or none that this person may know of.
+            Forbidden: they see it, and may not do this.
+        """
+        row = ReviewRequest.objects.filter(pk=request_id).first()
+        if row is None:
+            raise NotFound("There is no such request.")
+        try:
+            caller = caller_in(request, row.workspace_id)
+            require(caller, action, request_target(row))
+        except (NotFound, Forbidden) as refusal:
+            log.warning("%s refused on request %s for %s", action, request_id, request.user)
+            raise type(refusal)("There is no such request." if refusal.status == 404 else "") from None
+        if not isinstance(caller, MemberCaller):
+            raise Forbidden
+        return row, caller
+
+
+class Requests(PersonView):
+    """`GET /requests`"""
+
+    @extend_schema(responses=wire.RequestList)
+    def get(self, request: Request) -> HttpResponse:
+        """The queue: what is due first comes first. `?state=`, `?q=`, `?cursor=`."""
+        scope = scope_of(caller_of(request))
+        query = request.query_params
+        filters = Filters(text=query.get("q", ""), state=query.get("state", "pending"))
+        page = listed(scope, filters=filters, cursor=query.get("cursor", ""))
+        fields: dict[str, object] = {"items": [request_row(row) for row in page.rows]}
+        if page.next:
+            fields["next"] = page.next
+        return answer(wire.RequestList(**fields))
+
+
+class OneRequest(RequestView):
+    """`GET /requests/{request}`"""
+
+    @extend_schema(responses=wire.RequestDetail)
+    def get(self, request: Request, request_id: uuid.UUID) -> HttpResponse:
+        """Everything that a decision rests on."""
+        row, _ = self.found(request, request_id, Action.REQUEST_READ)
+        return answer(request_detail(row))
+
+
+class Decide(RequestView):
+    """`POST /requests/{request}/decide`"""
+
+    @extend_schema(request=wire.DecideBody, responses=wire.DecideOut)
+    def post(self, request: Request, request_id: uuid.UUID) -> HttpResponse:
+        """Takes this person's answer; version and digest are those that were shown."""
+        row, caller = self.found(request, request_id, Action.REQUEST_DECIDE)
+        key, body = key_of(request), read_tree(request)
+        out = decide(
+            request_id=row.pk,
+            member=caller.member,
+            body=wire.DecideBody.from_tree(body.tree),
+            body_digest=body.digest,
+            key=key,
+            actor=actor_of(request, caller),
+        )
+        return answer(out)
+
+
+class BulkDecide(RequestView):
+    """`POST /requests/decide`"""
+
+    @extend_schema(request=wire.BulkDecideBody, responses={200: wire.BulkDecideOut, 422: wire.BulkDecideOut})
+    def post(self, request: Request) -> HttpResponse:
+        """Several answers, each naming its request, each in a transaction of its own; 422 when none counted."""
+        key, body = key_of(request), read_tree(request)
+        parsed = wire.BulkDecideBody.from_tree(body.tree)
+        results = [self._one(request, entry, key) for entry in parsed.decisions]
+        some = any(result.status == 200 for result in results)
+        return answer(wire.BulkDecideOut(results=results), status=200 if some else 422)
+
+    def _one(self, request: Request, entry: wire.BulkDecision, key: str) -> wire.BulkResult:
+        tree = {name: value for name, value in entry.to_tree().items() if name != "request"}
+        try:
+            row, caller = self.found(request, entry.request, Action.REQUEST_DECIDE)
+            out = decide(
+                request_id=row.pk,
+                member=caller.member,
+                body=wire.DecideBody.from_tree(tree),
+                body_digest=canonical.body_digest(tree),
+                key=key,
+                actor=actor_of(request, caller),
+            )
+        except ReviewHubError as refusal:
+            problem = problem_of(refusal)
+            shown = wire.Problem.from_text(canonical.dumps(problem.body()))
+            return wire.BulkResult(request=entry.request, status=problem.status, problem=shown)
+        return wire.BulkResult(request=entry.request, status=200, result=out)
+
+
+class Claim(RequestView):
+    """`POST /requests/{request}/claim`"""
+
+    @extend_schema(request=None, responses=wire.RequestRow)
+    def post(self, request: Request, request_id: uuid.UUID) -> HttpResponse:
+        """Takes the request for a while."""
+        row, caller = self.found(request, request_id, Action.REQUEST_CLAIM)
+        claim(request_id=row.pk, member=caller.member, actor=actor_of(request, caller))
+        row.refresh_from_db()
+        return answer(request_row(row))
+
+
+class Release(RequestView):
+    """`POST /requests/{request}/release`"""
+
+    @extend_schema(request=None, responses=wire.RequestRow)
+    def post(self, request: Request, request_id: uuid.UUID) -> HttpResponse:
+        """Gives a claimed request back."""
+        row, caller = self.found(request, request_id, Action.REQUEST_CLAIM)
+        release(request_id=row.pk, member=caller.member, actor=actor_of(request, caller))
+        row.refresh_from_db()
+        return answer(request_row(row))
+
+
+class Comments(RequestView):
+    """`POST /requests/{request}/comment`"""
+
+    @extend_schema(request=wire.CommentBody, responses={201: wire.CommentOut})
+    def post(self, request: Request, request_id: uuid.UUID) -> HttpResponse:
+        """Writes something for the other reviewers."""
+        row, caller = self.found(request, request_id, Action.REQUEST_COMMENT)
+        body = read(request, wire.CommentBody)
+        made = comment(
+            request_id=row.pk, member=caller.member, text=body.text, actor=actor_of(request, caller)
+        )
+        return answer(comment_out(made), status=201)
+
+
+class Ask(RequestView):
+    """`POST /requests/{request}/ask`"""
+
+    @extend_schema(request=wire.AskBody, responses={201: wire.QuestionOut})
+    def post(self, request: Request, request_id: uuid.UUID) -> HttpResponse:
+        """Asks the agent something; the request stays pending."""
+        row, caller = self.found(request, request_id, Action.REQUEST_ASK)
+        body = read(request, wire.AskBody)
+        made = ask(request_id=row.pk, member=caller.member, text=body.text, actor=actor_of(request, caller))
+        return answer(question_out(made, row.tool_call), status=201)

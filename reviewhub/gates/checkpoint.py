@@ -1,0 +1,37 @@
+"""An agent saves a checkpoint between its pauses."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from reviewhub_agents import wire
+
+from reviewhub.checkpoints.draft import draft
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.save import save
+from reviewhub.core.actors import Actor
+from reviewhub.gates.errors import BranchPaused
+from reviewhub.resumptions.acknowledge import acknowledge
+from reviewhub.runs.fence import check
+from reviewhub.runs.models import Run
+from reviewhub.runs.queries import branch_of
+from reviewhub.runs.states import BranchState
+from reviewhub.toolcalls.locks import lock_branch
+
+
+def checkpoint(*, run: Run, body: wire.CheckpointSave, actor: Actor) -> Checkpoint:
+    """Saves a state as the branch's new head.
+
+    Raises:
+        Superseded, StaleEpoch, RunEnded, StaleHead, BranchPaused: the branch is not where the agent thinks.
+        Invalid: the state, or a hint about it, is wrong.
+    """
+    branch = branch_of(run, body.branch)
+    made = draft(branch=branch, message=body)
+    with transaction.atomic(durable=True):
+        branch = lock_branch(branch.pk)
+        check(branch, body.epoch)
+        if branch.state == BranchState.PAUSED:
+            # What people look at is the state at the pause; it must not move under their eyes.
+            raise BranchPaused
+        acknowledge(branch=branch)
+        return save(branch=branch, draft=made, actor=actor)

@@ -1,0 +1,32 @@
+"""A run goes on from an older checkpoint, on a branch of its own."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from reviewhub_agents import wire
+
+from reviewhub.checkpoints.fork import fork as fork_checkpoint
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.core.actors import Actor
+from reviewhub.resumptions.enqueue import enqueue
+from reviewhub.runs.derive import derive
+from reviewhub.runs.models import Branch
+
+
+def fork(*, checkpoint: Checkpoint, body: wire.ForkBody, actor: Actor) -> tuple[Branch, Checkpoint]:
+    """A new open branch whose first checkpoint follows `checkpoint`; nothing is superseded, also ended runs fork.
+
+    A hosted run's branch is picked up by a worker; an agent that polls goes on with it when it likes.
+    """
+    with transaction.atomic():
+        branch, first = fork_checkpoint(
+            checkpoint=checkpoint,
+            name=body.branch,
+            changes=[change.to_tree() for change in body.changes],
+            reason=body.reason,
+            actor=actor,
+        )
+        if branch.run.agent.runner == "hosted":
+            enqueue(branch=branch, pause=None, kind="hosted")
+        derive(branch.run_id)
+    return branch, first

@@ -1,0 +1,118 @@
+"""Runs, branches and checkpoints as the API shows them: reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.conf import settings
+from reviewhub_agents import canonical, wire
+
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.resumptions.models import Resumption
+from reviewhub.runs.fence import continue_from
+from reviewhub.runs.models import Branch, Run
+from reviewhub.toolcalls.models import Pause, ToolCall
+from reviewhub.toolcalls.states import PauseState
+
+
+def run_out(run: Run) -> wire.RunOut:
+    """A run with its branches, the oldest first."""
+    branches = list(Branch.objects.filter(run=run).order_by("created_at", "id"))
+    fields: dict[str, object] = {
+        "id": run.pk,
+        "agent": run.agent.name,
+        "environment": run.environment,
+        "state": run.state,
+        "title": run.title,
+        "on_behalf_of": run.on_behalf_of,
+        "labels": canonical.parse(run.labels),
+        "input": canonical.parse(run.input),
+        "result": canonical.parse(run.result),
+        "error": run.error,
+        "branches": branches_out(branches),
+        "created_at": run.created_at,
+        "url": f"{settings.PUBLIC_URL}/{run.workspace.slug}/runs/{run.pk}",
+    }
+    if run.external_id:
+        fields["external_id"] = run.external_id
+    if run.parent_id:
+        fields["parent"] = run.parent_id
+    if run.ended_at:
+        fields["ended_at"] = run.ended_at
+    main = next((branch for branch in branches if branch.name == "main"), None)
+    onward = continue_from(main) if main else None
+    if onward:
+        fields["continue_from"] = wire.ContinueFrom.from_tree(onward)
+    return wire.RunOut(**fields)
+
+
+def branches_out(branches: Iterable[Branch]) -> list[wire.BranchOut]:
+    """Branches with the pause that each waits at."""
+    rows = list(branches)
+    waiting = Pause.objects.filter(branch__in=rows, state=PauseState.WAITING)
+    pauses = dict(waiting.values_list("branch_id", "pk"))
+    return [_branch(row, pauses.get(row.pk)) for row in rows]
+
+
+def _branch(row: Branch, pause: object) -> wire.BranchOut:
+    fields: dict[str, object] = {"id": row.pk, "name": row.name, "state": row.state, "epoch": row.epoch}
+    if row.head:
+        fields["head"] = row.head
+    if row.lease_until:
+        fields["lease_until"] = row.lease_until
+    if pause:
+        fields["pause"] = pause
+    return wire.BranchOut(**fields)
+
+
+def checkpoint_out(
+    row: Checkpoint, *, state: str | None = None, fields: dict[str, str] | None = None
+) -> wire.CheckpointOut:
+    """A checkpoint, with its state (canonical text) or its field digests where they are asked for."""
+    shown: dict[str, object] = {
+        "id": row.pk,
+        "run": row.run_id,
+        "branch": row.branch_id,
+        "branch_name": row.branch.name,
+        "number": row.number,
+        "hash": row.state_hash,
+        "node": row.node,
+        "step": row.step,
+        "size": row.raw_length,
+        "reason": row.reason,
+        "author": row.author_name,
+        "created_at": row.created_at,
+    }
+    if row.parent_id:
+        shown["parent"] = row.parent_id
+    plan = canonical.parse(row.plan)
+    if isinstance(plan, dict):
+        shown["plan"] = wire.PlanRef.from_tree(plan)
+    if state is not None:
+        shown["state"] = canonical.parse(state, max_bytes=settings.LIMIT_STATE_BYTES)
+    if fields is not None:
+        shown["fields"] = fields
+    return wire.CheckpointOut(**shown)
+
+
+def resumption_out(row: Resumption) -> wire.ResumptionOut:
+    """A branch that its agent may go on with."""
+    run = row.branch.run
+    fields: dict[str, object] = {
+        "id": row.pk,
+        "run": run.pk,
+        "branch": row.branch_id,
+        "branch_name": row.branch.name,
+        "state": row.state,
+        "created_at": row.created_at,
+    }
+    if run.external_id:
+        fields["external_id"] = run.external_id
+    if row.pause_id and row.pause:
+        calls = ToolCall.objects.filter(pause_id=row.pause_id).values_list("pk", "state")
+        fields |= {
+            "pause": row.pause_id,
+            "pause_state": row.pause.state,
+            "call_states": {str(pk): state for pk, state in calls},
+        }
+    return wire.ResumptionOut(**fields)

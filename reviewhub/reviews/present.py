@@ -1,0 +1,163 @@
+"""Review requests, votes, decisions and questions as the API shows them: reads only."""
+
+from __future__ import annotations
+
+from reviewhub_agents import canonical, wire
+
+from reviewhub.reviews.mail import address_of
+from reviewhub.reviews.models import Comment, Question, Review, ReviewRequest
+from reviewhub.reviews.requirement import Stored
+from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
+from reviewhub.tools.models import Tool
+
+
+def request_row(row: ReviewRequest) -> wire.RequestRow:
+    """A request as the queue shows it."""
+    return wire.RequestRow(**_row(row))
+
+
+def request_detail(row: ReviewRequest) -> wire.RequestDetail:
+    """Everything that a decision rests on."""
+    call = row.tool_call
+    versions = dict(CallVersion.objects.filter(tool_call=call).values_list("version", "arguments"))
+    stored = Stored.model_validate_json(row.requirement)
+    fields = _row(row) | _claims(call) | _asked(row, stored)
+    fields |= {
+        "effect": call.effect,
+        "call_id": call.call_id,
+        "arguments": canonical.parse(versions[call.version]),
+        "branch": row.branch_id,
+        "votes": [vote_out(vote) for vote in row.reviews.filter(voided_at__isnull=True).order_by("created_at")],
+        "comments": [comment_out(one) for one in row.comments.order_by("created_at")],
+        "questions": [question_out(one, call) for one in row.questions.order_by("created_at")],
+    }
+    if call.version > 1:
+        fields["original_arguments"] = canonical.parse(versions[1])
+    if call.checkpoint_id:
+        fields["checkpoint"] = call.checkpoint_id
+    if row.again_of_id:
+        fields["again_of"] = row.again_of_id
+    if call.partial is not None:
+        fields["partial"] = canonical.parse(call.partial)
+    tool = Tool.objects.filter(agent_id=row.agent_id, name=row.tool_name).first()
+    if tool is not None and tool.schema:
+        fields["parameters"] = canonical.parse(tool.schema)
+    decision = Decision.objects.filter(request_id=row.pk).first()
+    if decision is not None:
+        fields["decision"] = decision_out(decision, versions)
+    return wire.RequestDetail(**fields)
+
+
+def _row(row: ReviewRequest) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "id": row.pk,
+        "number": row.number,
+        "kind": row.kind,
+        "state": row.state,
+        "version": row.version,
+        "digest": row.digest,
+        "tool": row.tool_name,
+        "agent": row.agent_name,
+        "environment": row.environment,
+        "risk": row.risk,
+        "sentence": row.plain_sentence,
+        "run": row.run_id,
+        "tool_call": row.tool_call_id,
+        "url": address_of(row),
+        "approvals": row.approvals,
+        "approvals_needed": row.approvals_needed,
+        "failed_checks": row.failed_checks,
+        "created_at": row.created_at,
+    }
+    if row.deadline_at:
+        fields["deadline_at"] = row.deadline_at
+    if row.claimed_by and row.claimed_until:
+        fields |= {"claimed_by": row.claimed_by.person.name, "claimed_until": row.claimed_until}
+    if row.decided_at:
+        fields |= {"decided_at": row.decided_at, "decided_by": row.decided_by_name}
+    return fields
+
+
+def _claims(call: ToolCall) -> dict[str, object]:
+    """What the agent said, each part as it was checked when it came in."""
+    tree = canonical.parse(call.claims)
+    if not isinstance(tree, dict):
+        return {}
+    found: dict[str, object] = {
+        name: tree[name] for name in ("reason", "facts", "labels") if name in tree
+    }
+    if "evidence" in tree:
+        found["evidence"] = [wire.Evidence.from_tree(one) for one in _items(tree["evidence"])]
+    if "checks" in tree:
+        found["checks"] = [wire.Check.from_tree(one) for one in _items(tree["checks"])]
+    return found
+
+
+def _items(tree: canonical.Tree) -> list[canonical.Tree]:
+    return tree if isinstance(tree, list) else []
+
+
+def _asked(row: ReviewRequest, stored: Stored) -> dict[str, object]:
+    """Who is asked, for what, and why."""
+    needed = stored.requirement
+    because: dict[str, object] = {
+        "kind": "rule" if stored.rule else row.kind,
+        "text": stored.text,
+        "policy_version": stored.policy_version,
+    }
+    if stored.rule:
+        because["rule"] = stored.rule
+    return {
+        "allowed_decisions": [one for one in stored.decisions(row.kind) if row.kind == "approval"],
+        "on_timeout": row.on_timeout,
+        "because": wire.Because(**because),
+        "requirement": wire.RequirementOut(
+            team=needed.team,
+            approvals=needed.approvals,
+            denials=needed.deny_threshold,
+            on_timeout=needed.on_timeout,
+        ),
+    }
+
+
+def vote_out(vote: Review) -> wire.VoteOut:
+    """One vote."""
+    return wire.VoteOut(name=vote.name, type=vote.verdict, version=vote.version, at=vote.created_at)
+
+
+def comment_out(comment: Comment) -> wire.CommentOut:
+    """One comment."""
+    return wire.CommentOut(id=comment.pk, name=comment.name, text=comment.text, at=comment.created_at)
+
+
+def decision_out(decision: Decision, versions: dict[int, str]) -> wire.DecisionOut:
+    """A decision; an allowing one carries the exact arguments that it is about."""
+    fields: dict[str, object] = {
+        "type": decision.type,
+        "by": wire.By(kind=decision.by_kind, name="" if decision.by_kind == "timeout" else decision.by_name),
+        "decided_at": decision.decided_at,
+        "edited": decision.version > 1,
+        "message": decision.message,
+        "policy_version": decision.policy_version,
+    }
+    if decision.type in ("approve", "edit"):
+        fields["arguments"] = canonical.parse(versions[decision.version])
+    if decision.value is not None:
+        fields["value"] = canonical.parse(decision.value)
+    return wire.DecisionOut(**fields)
+
+
+def question_out(question: Question, call: ToolCall) -> wire.QuestionOut:
+    """What a reviewer asked, and what was answered."""
+    fields: dict[str, object] = {
+        "id": question.pk,
+        "text": question.text,
+        "asked_by": question.name,
+        "asked_at": question.created_at,
+        "request": question.request_id,
+        "tool_call": call.pk,
+        "run": call.run_id,
+    }
+    if question.answer is not None:
+        fields |= {"answer": question.answer, "answered_at": question.answered_at}
+    return wire.QuestionOut(**fields)

@@ -1,0 +1,82 @@
+"""What to tell the model about the answer to its tool call: pure text.
+
+Every outcome says whether the call runs, who answered (a person, policy, nobody in time, the system), why, and what not to
+do next. People's words are repeated exactly. A model that is told too little asks for the same thing again.
+"""
+
+from __future__ import annotations
+
+DO_NOT_REPEAT = "Do not ask for the same call again"
+
+
+def model_text(
+    *,
+    type: str,  # noqa: A002  the field's own word
+    tool: str,
+    by_kind: str,
+    by_name: str,
+    message: str,
+    arguments: str,
+    original: str,
+    value: str | None = None,
+    allowed: bool = False,
+) -> str:
+    """The text for one decision.
+
+    Args:
+        type: the decision's type.
+        by_kind, by_name: who decided.
+        message: their words for the model, as they wrote them.
+        arguments, original: JSON texts of the version decided on and of the first one.
+        value: JSON text of a `respond` or `happened`.
+        allowed: whether the call may run; only `expire` needs it.
+    """
+    head = _head(type, tool, by_kind, by_name, value, allowed)
+    edited = original != arguments and type in ("approve", "edit")
+    return "\n".join(part for part in (head, _edited(arguments, original) if edited else "", _said(message, by_kind)) if part)
+
+
+def _head(type_: str, tool: str, by_kind: str, by_name: str, value: str | None, allowed: bool) -> str:
+    who = _who(by_kind, by_name)
+    texts = {
+        "approve": f"{who} approved the call of {tool}. It runs exactly as approved.",
+        "edit": f"{who} changed the arguments of {tool} and approved the changed call.",
+        "reject": f"{who} rejected the call of {tool}. It was not executed. This is a human decision."
+        f" {DO_NOT_REPEAT} unchanged.",
+        "deny": f"Policy denied the call of {tool}. It was not executed, and no person was asked."
+        f" {DO_NOT_REPEAT}.",
+        "respond": f"{who} did not run {tool} but answered instead: {value}\nThe call was not executed.",
+        "withdraw": f"The call of {tool} was withdrawn by {who} before it was decided. It was not executed.",
+        "cancel": f"The call of {tool} was cancelled by {who}: its run ended. It was not executed.",
+        "skip": f"Nobody knows whether {tool} happened; {who} decided to go on without it. {DO_NOT_REPEAT}.",
+        "happened": f"{who} confirmed that {tool} did happen. Result: {value or 'null'}\n{DO_NOT_REPEAT}.",
+        "did_not_happen": f"{who} confirmed that {tool} did not happen; it may run now, once.",
+    }
+    if type_ != "expire":
+        return texts[type_]
+    silence = f"Nobody reviewed the call of {tool} in time."
+    if allowed:
+        return f"{silence} The rule says that it may run then."
+    return f"{silence} It was not executed; no person decided against it."
+
+
+def _who(kind: str, name: str) -> str:
+    return {
+        "person": f"The reviewer {name}" if name else "A reviewer",
+        "policy": f"The {name}" if name else "Policy",
+        "timeout": "The deadline",
+        "agent": f"The agent {name}" if name else "The agent",
+    }.get(kind, "The system")
+
+
+def _edited(arguments: str, original: str) -> str:
+    return (
+        f"Executed arguments: {arguments}\nYour arguments were: {original}\n"
+        "The reviewer's version counts. Do not issue the original call."
+    )
+
+
+def _said(message: str, by_kind: str) -> str:
+    if not message:
+        return ""
+    return f"Reason: {message}" if by_kind in ("policy", "system", "agent") else f"Their words: {message}"
