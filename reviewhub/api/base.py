@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
 from django.http import HttpResponse
-from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.views import APIView
 from reviewhub_agents import canonical, wire
@@ -37,7 +36,7 @@ class Body:
 class AgentView(APIView):
     """An endpoint for agents: a key, and nothing else, opens it."""
 
-    authentication_classes: ClassVar[list[type[BaseAuthentication]]] = [AgentKeyAuthentication]
+    authentication_classes = (AgentKeyAuthentication,)
     throttle_classes = (KeyThrottle,)
 
     def caller(self, request: Request) -> AgentCaller:
@@ -65,7 +64,7 @@ class AgentView(APIView):
 class PersonView(APIView):
     """An endpoint for people: a session with CSRF protection, and nothing else, opens it."""
 
-    authentication_classes: ClassVar[list[type[BaseAuthentication]]] = [PersonAuthentication]
+    authentication_classes = (PersonAuthentication,)
 
 
 def read_tree(request: Request) -> Body:
@@ -75,9 +74,7 @@ def read_tree(request: Request) -> Body:
         BadJson: it is no JSON, or not within the limits; with the path.
     """
     raw: bytes = request._request.body
-    tree = canonical.parse(
-        raw or b"{}", max_bytes=settings.LIMIT_BODY_BYTES, max_depth=settings.LIMIT_DEPTH
-    )
+    tree = canonical.parse(raw or b"{}", max_bytes=settings.LIMIT_BODY_BYTES, max_depth=settings.LIMIT_DEPTH)
     return Body(tree=tree, digest=canonical.body_digest(tree))
 
 

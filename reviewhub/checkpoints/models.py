@@ -12,7 +12,7 @@ from reviewhub.runs.models import Branch, Run
 class Checkpoint(models.Model):
     """One saved state. Rows are never changed; triggers refuse an UPDATE.
 
-    `body` is the encoded canonical text of the state (`checkpoints.tree`), `state_hash` the hash over its field digests.
+    `body` is the encoded canonical text of the state (`checkpoints.tree`), `state_hash` is over its field digests.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

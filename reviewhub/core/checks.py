@@ -48,7 +48,9 @@ def foreign_keys_point_down(app_configs: Any, **kwargs: Any) -> list[checks.Chec
             )
             if wrong:
                 found.append(
-                    checks.Error(f"{model.__name__}.{field.name} points up to {there}", obj=model, id="reviewhub.E001")
+                    checks.Error(
+                        f"{model.__name__}.{field.name} points up to {there}", obj=model, id="reviewhub.E001"
+                    )
                 )
     return found
 

@@ -26,7 +26,9 @@ class Invalid(ReviewHubError):
 
     code, status = "invalid", 422
 
-    def __init__(self, message: str = "", *, errors: list[dict[str, str]] | None = None, **extra: Any) -> None:
+    def __init__(
+        self, message: str = "", *, errors: list[dict[str, str]] | None = None, **extra: Any
+    ) -> None:
         super().__init__(message, **extra)
         self.errors = errors or []
 

@@ -22,7 +22,9 @@ class Stateful(Model):
         abstract = True
 
 
-def move(row: Stateful, *, to: str, table: Edges, where: Mapping[str, Any] | None = None, **fields: Any) -> None:
+def move(
+    row: Stateful, *, to: str, table: Edges, where: Mapping[str, Any] | None = None, **fields: Any
+) -> None:
     """Moves `row` to state `to` in one guarded UPDATE, together with `fields`.
 
     Args:

@@ -32,7 +32,9 @@ class Email(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["next_at"], name="email_due", condition=Q(sent_at__isnull=True, failed_at__isnull=True)
+                fields=["next_at"],
+                name="email_due",
+                condition=Q(sent_at__isnull=True, failed_at__isnull=True),
             )
         ]
 

@@ -17,7 +17,9 @@ def queue_email(*, workspace: Workspace, to: Sequence[str], subject: str, body: 
     """Queues one e-mail for each address; none when nobody is named."""
     now = clock.now()
     emails = [
-        Email(workspace=workspace, to=address, subject=" ".join(subject.split())[:400], body=body, next_at=now)
+        Email(
+            workspace=workspace, to=address, subject=" ".join(subject.split())[:400], body=body, next_at=now
+        )
         for address in to
     ]
     Email.objects.bulk_create(emails)

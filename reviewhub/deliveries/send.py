@@ -6,6 +6,7 @@ import logging
 import uuid
 from datetime import timedelta
 from smtplib import SMTPException
+from typing import Any
 
 from django.core.mail import EmailMessage
 from django.db.models import F
@@ -51,7 +52,7 @@ def send(email_id: uuid.UUID) -> bool:
 def _failed(email: Email, error: Exception) -> None:
     """Tries again later, twice as late each time, and gives up in the end."""
     log.warning("e-mail %s not sent (attempt %s): %s", email.pk, email.attempts, error)
-    values: dict[str, object] = {"error": f"{type(error).__name__}: {error}"[:2000]}
+    values: dict[str, Any] = {"error": f"{type(error).__name__}: {error}"[:2000]}
     if email.attempts >= MAX_ATTEMPTS:
         values |= {"failed_at": DbNow(), "next_at": None}
     else:

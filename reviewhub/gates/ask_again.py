@@ -1,9 +1,12 @@
 """A call that was answered needs an answer again: the old request stays final, a new one opens.
 
-It happens when a grant expired, declared facts changed, policy became stricter, or nobody knows whether a call happened.
+It happens when a grant expired, declared facts changed, policy became stricter, or nobody knows whether a call
+happened.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
@@ -24,8 +27,9 @@ from reviewhub.toolcalls.states import CALL_EDGES, PAUSE_EDGES, CallState, Pause
 def ask_again(*, locked: Locked, asked: Asked, because: str, actor: Actor) -> ReviewRequest:
     """Opens a new request for a locked call, in the caller's transaction.
 
-    An allowed call waits again, an unknown one stays unknown. On an open branch the pause waits (one open call more), and
-    the branch is paused and its holder fenced; on an ended branch only the request opens, since there is nothing to wake.
+    An allowed call waits again, an unknown one stays unknown. On an open branch the pause waits (one open call
+    more), the branch is paused and its holder fenced; on an ended branch only the request opens: there is nothing
+    to wake.
     """
     call, branch = locked.call, locked.branch
     last = ReviewRequest.objects.filter(tool_call=call).order_by("-number").first()
@@ -73,7 +77,7 @@ def _reopen(pause: Pause) -> None:
 
 def _pause_branch(branch: Branch) -> None:
     abandon(branches=[branch.pk])
-    fields = {"epoch": branch.epoch + 1, "lease_owner": "", "lease_until": None}
+    fields: dict[str, Any] = {"epoch": branch.epoch + 1, "lease_owner": "", "lease_until": None}
     if branch.state != BranchState.PAUSED:
         move(branch, to=BranchState.PAUSED, table=BRANCH_EDGES, **fields)
         derive(branch.run_id)

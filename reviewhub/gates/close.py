@@ -7,6 +7,7 @@ abandoned. Requests that ask whether something happened survive: the question do
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
@@ -34,7 +35,7 @@ class Closed:
     grants: int
 
 
-def close(*, branch: Branch, to: str, by: Actor, type_: str, message: str, **fields: object) -> Closed:
+def close(*, branch: Branch, to: str, by: Actor, type_: str, message: str, **fields: Any) -> Closed:
     """Ends a locked open branch in state `to`.
 
     Args:
@@ -102,4 +103,3 @@ def _revoke_grants(branch: Branch, by: Actor, type_: str, message: str) -> int:
             data=CallCancelled(tool=call.tool_name, digest=call.digest, type=type_),
         )
     return revoked
-

@@ -23,13 +23,13 @@ from reviewhub.core.idempotency import check_key
 from reviewhub.core.transitions import move
 from reviewhub.gates.errors import AlreadyConsumed, DigestMismatch, GrantExpired, NotAllowed
 from reviewhub.gates.kinds import CallStarted
-from reviewhub.gates.reconsider import facts_differ, reconsider, reask
+from reviewhub.gates.reconsider import facts_differ, reask, reconsider
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.fence import check
 from reviewhub.toolcalls.locks import Locked, lock, lock_call
 from reviewhub.toolcalls.models import Attempt, Grant
-from reviewhub.toolcalls.recovery import AtConsume, at_consume
 from reviewhub.toolcalls.queries import arguments_of, equal_on_other_branches
+from reviewhub.toolcalls.recovery import AtConsume, at_consume
 from reviewhub.toolcalls.states import CALL_EDGES, GRANT_EDGES, CallState, GrantState
 from reviewhub.tools.models import Effect
 
@@ -83,7 +83,9 @@ def _consume(
         state=call.state,
         effect=call.effect,
         same_key=repeat is not None,
-        twins=equal_on_other_branches(call).values_list("state", flat=True) if call.effect == Effect.ONCE else (),
+        twins=equal_on_other_branches(call).values_list("state", flat=True)
+        if call.effect == Effect.ONCE
+        else (),
     )
     if step is AtConsume.SAME_ANSWER and repeat is not None:
         return _handed_out(locked, repeat)
@@ -161,4 +163,3 @@ def _handed_out(locked: Locked, attempt: Attempt) -> Consumed:
         idempotency_key=locked.call.idempotency_key,
         attempt=attempt.number,
     )
-

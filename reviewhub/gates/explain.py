@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.models import Agent
@@ -24,15 +26,17 @@ def explain(*, agent: Agent, environment: str, body: wire.ExplainBody) -> wire.E
 def explained(answer: Resolved) -> wire.ExplainOut:
     """An answer in the words of the contract."""
     tree = canonical.parse(because_text(answer))
-    because = {name: value for name, value in tree.items() if name != "action"} if isinstance(tree, dict) else {}
-    fields: dict[str, object] = {
+    because = (
+        {name: value for name, value in tree.items() if name != "action"} if isinstance(tree, dict) else {}
+    )
+    fields: dict[str, Any] = {
         "outcome": answer.action,
         "because": wire.Because.from_tree(because),
         "policy_version": answer.policy_version,
     }
     needed = answer.requirement
     if needed is not None:
-        requirement: dict[str, object] = {
+        requirement: dict[str, Any] = {
             "team": needed.team,
             "approvals": needed.approvals,
             "denials": needed.deny_threshold,

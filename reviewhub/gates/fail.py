@@ -40,7 +40,13 @@ def _fail(branch: Branch, body: wire.FailBody, made: Draft | None, actor: Actor)
     acknowledge(branch=branch)
     if made is not None:
         save(branch=branch, draft=made, actor=actor)
-    close(branch=branch, to=BranchState.FAILED, by=actor, type_="cancel", message=f"The run failed: {body.error}")
+    close(
+        branch=branch,
+        to=BranchState.FAILED,
+        by=actor,
+        type_="cancel",
+        message=f"The run failed: {body.error}",
+    )
     Run.objects.filter(pk=branch.run_id).update(error=body.error)
     record(
         "run.failed",

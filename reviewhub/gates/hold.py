@@ -10,7 +10,7 @@ from reviewhub.policies.rules import Requirement
 
 
 def hold(answer: Resolved, *, agent: Agent, because: str) -> Resolved:
-    """The answer as an approval: policy's own requirement, or one approval of the agent's team; silence never allows."""
+    """The answer as an approval: policy's own requirement or one of the agent's team; silence never allows."""
     needed = answer.requirement or Requirement(team=agent.team.name)
     return replace(
         answer,

@@ -5,7 +5,10 @@ from __future__ import annotations
 from reviewhub.audit.kinds import Payload, kind
 
 
-@kind("pause.opened", says="{actor} paused with {calls} tool call(s): {waiting} waiting, {allowed} allowed, {denied} denied")
+@kind(
+    "pause.opened",
+    says="{actor} paused with {calls} tool call(s): {waiting} waiting, {allowed} allowed, {denied} denied",
+)
 class PauseOpened(Payload):
     calls: int
     waiting: int

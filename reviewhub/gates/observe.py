@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.db import transaction
 from reviewhub_agents import canonical, wire
@@ -80,7 +81,8 @@ def _record(
     actor: Actor,
 ) -> list[ToolCall]:
     proposals = [
-        replace(one.proposal, state=call.outcome.status.value) for one, call in zip(prepared, given, strict=True)
+        replace(one.proposal, state=call.outcome.status.value)
+        for one, call in zip(prepared, given, strict=True)
     ]
     calls = propose(
         run=run,
@@ -98,7 +100,7 @@ def _record(
 
 def _end(branch: Branch, call: ToolCall, one: Prepared, told: wire.ObservedCall, actor: Actor) -> None:
     unasked = one.answer.action in ("require", "deny")
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "ran_without_approval": unasked,
         "started_at": told.started_at,
         "ended_at": told.ended_at or now(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.db import transaction
 from reviewhub_agents import canonical, wire
@@ -104,7 +105,7 @@ def _end(locked: Locked, body: wire.OutcomeBody, digest: str, actor: Actor) -> C
 
 
 def _late(locked: Locked, body: wire.OutcomeBody, digest: str, actor: Actor) -> None:
-    """The tool's own word, while people were being asked: it ends their request, or just the call when there is none."""
+    """The tool's own word, while people were asked: it ends their request, or just the call when there is none."""
     call = locked.call
     pending = ReviewRequest.objects.filter(tool_call=call, state=RequestState.PENDING).first()
     if pending is None:
@@ -134,13 +135,15 @@ def _conflict(call: ToolCall, body: wire.OutcomeBody, actor: Actor) -> OutcomeCo
         pause_id=call.pause_id,
         agent_id=call.agent_id,
         subject_id=call.pk,
-        data=CallLateOutcome(tool=call.tool_name, digest=call.digest, status=body.status.value, state=call.state),
+        data=CallLateOutcome(
+            tool=call.tool_name, digest=call.digest, status=body.status.value, state=call.state
+        ),
     )
     return OutcomeConflict(state=call.state)
 
 
-def _fields(body: wire.OutcomeBody, digest: str) -> dict[str, object]:
-    fields: dict[str, object] = {"outcome_digest": digest, "ended_at": now(), "error": body.error}
+def _fields(body: wire.OutcomeBody, digest: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {"outcome_digest": digest, "ended_at": now(), "error": body.error}
     for name in ("result", "partial"):
         if body.was_given(name):
             fields[name] = canonical.dumps(getattr(body, name))

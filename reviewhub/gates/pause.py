@@ -133,7 +133,11 @@ def _write(
 
 
 def _pause_row(
-    run: Run, branch: Branch, checkpoint: Checkpoint | None, body: wire.PauseBody, prepared: Sequence[Prepared]
+    run: Run,
+    branch: Branch,
+    checkpoint: Checkpoint | None,
+    body: wire.PauseBody,
+    prepared: Sequence[Prepared],
 ) -> Pause:
     waiting = sum(one.proposal.state == CallState.WAITING for one in prepared)
     return Pause.objects.create(

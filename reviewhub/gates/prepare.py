@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reviewhub_agents import canonical, wire
-
 from django.conf import settings
+from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.models import Agent
 from reviewhub.core.errors import Invalid

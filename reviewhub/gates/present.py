@@ -6,6 +6,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from reviewhub_agents import canonical, wire
 
@@ -38,7 +39,7 @@ def pause_out(pause: Pause) -> wire.PauseOut:
     branch = Branch.objects.get(pk=pause.branch_id)
     calls = list(ToolCall.objects.filter(pause=pause).order_by("position"))
     checkpoint = Checkpoint.objects.defer("body").filter(pk=pause.checkpoint_id).first()
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "id": pause.pk,
         "run": pause.run_id,
         "branch": branch.name,
@@ -57,7 +58,7 @@ def pause_out(pause: Pause) -> wire.PauseOut:
 
 def observation_out(run: Run, observed: Observed) -> wire.ObservationOut:
     """Observed calls as recorded."""
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "run": run.pk,
         "branch": observed.branch.name,
         "tool_calls": calls_out(observed.calls),
@@ -70,10 +71,12 @@ def observation_out(run: Run, observed: Observed) -> wire.ObservationOut:
 
 def outcome_out(call: ToolCall, branch: Branch, saved: Checkpoint | None) -> wire.OutcomeOut:
     """What the ledger says after an outcome."""
-    fields: dict[str, object] = {"id": call.pk, "state": call.state}
+    fields: dict[str, Any] = {"id": call.pk, "state": call.state}
     if saved is not None:
         fields["checkpoint"] = wire.CheckpointRef(id=saved.pk, hash=saved.state_hash)
-    request = ReviewRequest.objects.filter(tool_call=call).select_related("workspace").order_by("-number").first()
+    request = (
+        ReviewRequest.objects.filter(tool_call=call).select_related("workspace").order_by("-number").first()
+    )
     if request is not None:
         fields["request"] = _request(request)
     return wire.OutcomeOut(**fields | _where_to_go_on(branch))
@@ -98,11 +101,15 @@ def _around(ids: Sequence[uuid.UUID]) -> Around:
         found.decisions[decision.tool_call_id] = decision
     for grant in Grant.objects.filter(tool_call_id__in=ids, state=GrantState.OPEN):
         found.grants[grant.tool_call_id] = grant
-    requests = ReviewRequest.objects.filter(tool_call_id__in=ids).select_related("workspace").order_by("number")
+    requests = (
+        ReviewRequest.objects.filter(tool_call_id__in=ids).select_related("workspace").order_by("number")
+    )
     for request in requests:
         found.requests[request.tool_call_id] = request
     by_request = {request.pk: call_id for call_id, request in found.requests.items()}
-    for vote in Review.objects.filter(request_id__in=by_request, voided_at__isnull=True).order_by("created_at"):
+    for vote in Review.objects.filter(request_id__in=by_request, voided_at__isnull=True).order_by(
+        "created_at"
+    ):
         found.votes[by_request[vote.request_id]].append(vote)
     for question in Question.objects.filter(request_id__in=by_request).order_by("created_at"):
         found.questions[by_request[question.request_id]].append(question)
@@ -110,7 +117,7 @@ def _around(ids: Sequence[uuid.UUID]) -> Around:
 
 
 def _call(call: ToolCall, around: Around) -> wire.ToolCallOut:
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "id": call.pk,
         "tool": call.tool_name,
         "state": call.state,
@@ -170,7 +177,7 @@ def _without_action(because: str) -> dict[str, canonical.Tree]:
 
 
 def _request(request: ReviewRequest) -> wire.RequestOut:
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "id": request.pk,
         "number": request.number,
         "url": address_of(request),
@@ -183,12 +190,12 @@ def _request(request: ReviewRequest) -> wire.RequestOut:
 
 
 def _grant(grant: Grant) -> wire.GrantOut:
-    fields: dict[str, object] = {"id": grant.pk, "digest": grant.digest}
+    fields: dict[str, Any] = {"id": grant.pk, "digest": grant.digest}
     if grant.expires_at:
         fields["expires_at"] = grant.expires_at
     return wire.GrantOut(**fields)
 
 
-def _where_to_go_on(branch: Branch) -> dict[str, object]:
+def _where_to_go_on(branch: Branch) -> dict[str, Any]:
     found = continue_from(branch)
     return {"continue_from": wire.ContinueFrom.from_tree(found)} if found else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from django.conf import settings
 from reviewhub_agents import canonical, wire
@@ -18,7 +19,7 @@ from reviewhub.toolcalls.states import PauseState
 def run_out(run: Run) -> wire.RunOut:
     """A run with its branches, the oldest first."""
     branches = list(Branch.objects.filter(run=run).order_by("created_at", "id"))
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "id": run.pk,
         "agent": run.agent.name,
         "environment": run.environment,
@@ -55,7 +56,7 @@ def branches_out(branches: Iterable[Branch]) -> list[wire.BranchOut]:
 
 
 def _branch(row: Branch, pause: object) -> wire.BranchOut:
-    fields: dict[str, object] = {"id": row.pk, "name": row.name, "state": row.state, "epoch": row.epoch}
+    fields: dict[str, Any] = {"id": row.pk, "name": row.name, "state": row.state, "epoch": row.epoch}
     if row.head:
         fields["head"] = row.head
     if row.lease_until:
@@ -69,7 +70,7 @@ def checkpoint_out(
     row: Checkpoint, *, state: str | None = None, fields: dict[str, str] | None = None
 ) -> wire.CheckpointOut:
     """A checkpoint, with its state (canonical text) or its field digests where they are asked for."""
-    shown: dict[str, object] = {
+    shown: dict[str, Any] = {
         "id": row.pk,
         "run": row.run_id,
         "branch": row.branch_id,
@@ -98,7 +99,7 @@ def checkpoint_out(
 def resumption_out(row: Resumption) -> wire.ResumptionOut:
     """A branch that its agent may go on with."""
     run = row.branch.run
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "id": row.pk,
         "run": run.pk,
         "branch": row.branch_id,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from reviewhub_agents import canonical, wire
 
 from reviewhub.tools.models import Tool
@@ -9,7 +11,7 @@ from reviewhub.tools.models import Tool
 
 def tool_out(tool: Tool) -> wire.ToolOut:
     """A tool as registered, with the admins' sentence and risk."""
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "name": tool.name,
         "effect": tool.effect,
         "risk": tool.effective_risk,

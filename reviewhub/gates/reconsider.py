@@ -8,21 +8,21 @@ from reviewhub_agents import canonical
 
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor, policy
+from reviewhub.core.clock import now
 from reviewhub.core.errors import ReviewHubError
 from reviewhub.core.transitions import move
 from reviewhub.gates.ask_again import ask_again
-from reviewhub.gates.hold import hold
 from reviewhub.gates.errors import FactsChanged, PolicyChanged
+from reviewhub.gates.hold import hold
 from reviewhub.gates.kinds import CallDenied
 from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
 from reviewhub.reviews.asked import approval
-from reviewhub.toolcalls.claims import failed_checks, facts_of
+from reviewhub.toolcalls.claims import facts_of, failed_checks
 from reviewhub.toolcalls.locks import Locked
 from reviewhub.toolcalls.models import Grant
 from reviewhub.toolcalls.queries import arguments_of
 from reviewhub.toolcalls.settle import Answer, decide_row
 from reviewhub.toolcalls.states import CALL_EDGES, GRANT_EDGES, CallState, GrantState
-from reviewhub.core.clock import now
 from reviewhub.tools.models import Tool
 from reviewhub.tools.schema import SchemaUnusable, validate
 
@@ -81,8 +81,8 @@ def facts_differ(
 def reconsider(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError | None:
     """A refusal when policy is stricter now than when the grant was given.
 
-    Denied now: the grant is revoked and the call denied, whoever allowed it. Held now: a grant by policy is asked again,
-    a grant by people stands.
+    Denied now: the grant is revoked and the call denied, whoever allowed it. Held now: a grant by policy is asked
+    again, a grant by people stands.
     """
     found = today(locked)
     if found.answer.action == "deny":

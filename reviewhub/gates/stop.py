@@ -27,7 +27,9 @@ def stop(*, agent_id: uuid.UUID, reason: str, actor: Actor) -> int:
         if agent.stopped_at is None:
             Agent.objects.filter(pk=agent_id).update(stopped_at=now())
     runs = Run.objects.filter(agent=agent, branches__state__in=OPEN_BRANCH).distinct()
-    ended = sum(cancel(run_id=run_id, reason=reason, actor=actor) for run_id in runs.values_list("pk", flat=True))
+    ended = sum(
+        cancel(run_id=run_id, reason=reason, actor=actor) for run_id in runs.values_list("pk", flat=True)
+    )
     with transaction.atomic():
         record(
             "agent.stopped",

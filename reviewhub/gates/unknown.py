@@ -1,4 +1,4 @@
-"""A call started, and nobody knows whether it happened: it is never run again by itself, and never believed; a person says."""
+"""A call started, and nobody knows whether it happened: never run again by itself, never believed; a person says."""
 
 from __future__ import annotations
 

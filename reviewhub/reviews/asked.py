@@ -33,7 +33,7 @@ def approval(*, answer: Resolved, tool: Tool, effect: str, arguments: str, faile
 
 
 def unknown_outcome(*, agent: Agent, tool: Tool, effect: str, arguments: str, because: str) -> Asked:
-    """What is asked about a call that started and whose outcome nobody knows: one person of the agent's team says."""
+    """What is asked about a call of unknown outcome: one person of the agent's team says what happened."""
     stored = Stored(requirement=Requirement(team=agent.team.name), teams=(agent.team_id,), text=because)
     return Asked(
         stored=stored,

@@ -55,7 +55,7 @@ def conclude(
     answer: Answer,
     where: Mapping[str, Any] | None = None,
     wake: bool = True,
-    **call_fields: object,
+    **call_fields: Any,
 ) -> Decision:
     """Makes a locked pending request final, settles its call, and wakes the branch when nothing waits any more.
 

@@ -1,13 +1,14 @@
 """A person answers a request. The one way for pages, API and bulk.
 
-Outside the transaction an edit is checked against the tool's schema and put to policy. Inside, under the locks branch,
-pause, call, request: is it still open, still what was shown, still in time? Then the vote is written, the votes are counted by a
-pure rule, and a final answer concludes the request.
+Outside the transaction an edit is checked against the tool's schema and put to policy. Inside, under the locks
+branch, pause, call, request: is it still open, still what was shown, still in time? Then the vote is written,
+the votes are counted by a pure rule, and a final answer concludes the request.
 """
 
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.db import transaction
 from reviewhub_agents import canonical, wire
@@ -73,13 +74,15 @@ def _decide(
     counted = count(locked=locked, stored=stored, verdict=body.type.value, body=body, actor=actor)
     if counted.resolution is not None:
         _conclude(locked, stored, counted.resolution, body, actor)
-    return _out(locked, counted.counts, counted.needed)
+    return _out(locked, counted=counted.counts, needed=counted.needed)
 
 
 def _check_type(row: ReviewRequest, stored: Stored, body: wire.DecideBody) -> None:
     allowed = stored.decisions(row.kind)
     # To approve what a colleague edited is part of editing, so approve stays possible on a later version.
-    if body.type.value not in allowed and not (body.type.value == "approve" and row.version > 1 and "edit" in allowed):
+    if body.type.value not in allowed and not (
+        body.type.value == "approve" and row.version > 1 and "edit" in allowed
+    ):
         message = f"{body.type.value} is not possible here; possible: {', '.join(allowed)}"
         raise NotAllowedHere(message, errors=[{"path": "/type", "code": "invalid", "message": message}])
 
@@ -101,11 +104,16 @@ def _check_voter(locked: LockedRequest, stored: Stored, member: Member, body: wi
 
 def _say_what_happened(locked: LockedRequest, body: wire.DecideBody, actor: Actor) -> wire.DecideOut:
     """One person answers whether a call happened; the result they give becomes the call's."""
-    fields: dict[str, object] = {}
+    fields: dict[str, Any] = {}
     if body.type is wire.Verdict.HAPPENED:
         fields["result"] = canonical.dumps(body.value) if body.was_given("value") else "null"
-    conclude(locked=locked, request=locked.request, answer=_answer(locked, body.type.value, body, actor, 0), **fields)
-    return _out(locked, True, 0)
+    conclude(
+        locked=locked,
+        request=locked.request,
+        answer=_answer(locked, body.type.value, body, actor, 0),
+        **fields,
+    )
+    return _out(locked, counted=True, needed=0)
 
 
 def _conclude(
@@ -133,6 +141,6 @@ def _answer(
     )
 
 
-def _out(locked: LockedRequest, counted: bool, needed: int) -> wire.DecideOut:
+def _out(locked: LockedRequest, *, counted: bool, needed: int) -> wire.DecideOut:
     row = ReviewRequest.objects.get(pk=locked.request.pk)
     return wire.DecideOut(state=row.state, counted=counted, needed=needed, version=row.version)

@@ -37,7 +37,9 @@ def _void(request_id: uuid.UUID, member: Member, actor: Actor) -> None:
     row.reviews.filter(member=member, voided_at__isnull=True).update(
         voided_at=now(), voided_because="member disabled"
     )
-    left = row.reviews.filter(voided_at__isnull=True, version=row.version, verdict__in=["approve", "edit"]).count()
+    left = row.reviews.filter(
+        voided_at__isnull=True, version=row.version, verdict__in=["approve", "edit"]
+    ).count()
     ReviewRequest.objects.filter(pk=row.pk).update(approvals=left)
     record(
         "vote.voided",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from reviewhub_agents import canonical, wire
 
-from reviewhub.accounts.models import Member
+from reviewhub.accounts.models import Member, Team
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.changes import apply_changes
@@ -81,7 +82,9 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
         digest=canonical.digest(tool=tool.name, arguments_text=arguments),
         changes=canonical.dumps([change.to_tree() for change in body.changes]),
         answer=answer,
-        asked=approval(answer=answer, tool=tool, effect=call.effect, arguments=arguments, failed_checks=failed)
+        asked=approval(
+            answer=answer, tool=tool, effect=call.effect, arguments=arguments, failed_checks=failed
+        )
         if answer.action == "require"
         else None,
         sentence=sentence(tool=tool.name, arguments_text=arguments, template=tool.sentence),
@@ -144,7 +147,7 @@ def _new_version(call: ToolCall, edit: Edit, actor: Actor) -> None:
 
 
 def _update_request(row: ReviewRequest, edit: Edit, stored: Stored) -> None:
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "version": row.version + 1,
         "digest": edit.digest,
         "sentence": pack(edit.sentence),
@@ -160,7 +163,7 @@ def _update_request(row: ReviewRequest, edit: Edit, stored: Stored) -> None:
         sooner = now() + timedelta(seconds=seconds)
         fields["deadline_at"] = min(row.deadline_at, sooner) if row.deadline_at else sooner
     ReviewRequest.objects.filter(pk=row.pk).update(**fields)
-    row.teams.add(*stored.teams)
+    row.teams.add(*Team.objects.filter(pk__in=stored.teams))
     row.refresh_from_db()
 
 
@@ -188,4 +191,6 @@ def _facts(call: ToolCall, tool: Tool, arguments: str) -> CallFacts:
 def _check_size(arguments: str) -> None:
     size, limit = len(arguments.encode()), settings.LIMIT_ARGUMENTS_BYTES
     if size > limit:
-        raise Invalid.at("/changes", f"the arguments would have {size} bytes; the limit is {limit}", code="too_large")
+        raise Invalid.at(
+            "/changes", f"the arguments would have {size} bytes; the limit is {limit}", code="too_large"
+        )

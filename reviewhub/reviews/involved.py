@@ -14,7 +14,9 @@ def involved(row: ReviewRequest) -> Involved:
     editors = CallVersion.objects.filter(
         tool_call_id=row.tool_call_id, version=row.version, author_kind="person"
     ).values_list("author_id", flat=True)
-    acts_for = Member.objects.filter(workspace_id=row.workspace_id, person__email__iexact=run.on_behalf_of).first()
+    acts_for = Member.objects.filter(
+        workspace_id=row.workspace_id, person__email__iexact=run.on_behalf_of
+    ).first()
     return Involved(
         run_started_by=run.started_by_id,
         agent_owned_by=agent.owner_id,

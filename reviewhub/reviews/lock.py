@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Q
 
@@ -63,7 +64,7 @@ def check_shown(row: ReviewRequest, *, version: int, digest: str) -> None:
         raise Changed(state=row.state, version=row.version, digest=row.digest)
 
 
-def final_facts(row: ReviewRequest) -> dict[str, object]:
+def final_facts(row: ReviewRequest) -> dict[str, Any]:
     """Who ended the request, when and how; for a 409."""
     return {
         "state": row.state,

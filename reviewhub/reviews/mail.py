@@ -15,7 +15,11 @@ def address_of(row: ReviewRequest) -> str:
 def waiting_mail(row: ReviewRequest) -> tuple[str, str]:
     """Subject and text of "a request waits". The link only shows; deciding needs sign-in and a form."""
     due = f"until {row.deadline_at:%Y-%m-%d %H:%M} UTC" if row.deadline_at else "without a deadline"
-    what = "Somebody must say whether this happened" if row.kind == row.Kind.UNKNOWN else "Waiting for your decision"
+    what = (
+        "Somebody must say whether this happened"
+        if row.kind == row.Kind.UNKNOWN
+        else "Waiting for your decision"
+    )
     body = (
         f"{what}, {due}:\n\n"
         f"    {row.plain_sentence}\n\n"

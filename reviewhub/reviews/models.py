@@ -64,7 +64,9 @@ class ReviewRequest(Stateful):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["workspace", "number"], name="request_number_once"),
-            models.UniqueConstraint(fields=["tool_call"], condition=Q(state="pending"), name="request_pending_once"),
+            models.UniqueConstraint(
+                fields=["tool_call"], condition=Q(state="pending"), name="request_pending_once"
+            ),
             models.CheckConstraint(
                 condition=Q(state="pending", decided_at__isnull=True)
                 | (~Q(state="pending") & Q(decided_at__isnull=False)),
@@ -72,7 +74,8 @@ class ReviewRequest(Stateful):
             ),
             models.CheckConstraint(condition=Q(state__in=RequestState.values), name="request_state"),
             models.CheckConstraint(
-                condition=Q(kind="approval") | Q(deadline_at__isnull=True), name="request_unknown_never_expires"
+                condition=Q(kind="approval") | Q(deadline_at__isnull=True),
+                name="request_unknown_never_expires",
             ),
         ]
         indexes = [
@@ -153,7 +156,9 @@ class Question(models.Model):
                 name="question_answered_at",
             )
         ]
-        indexes = [models.Index(fields=["agent"], name="question_open", condition=Q(answered_at__isnull=True))]
+        indexes = [
+            models.Index(fields=["agent"], name="question_open", condition=Q(answered_at__isnull=True))
+        ]
 
     def __str__(self) -> str:
         return self.text[:60]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from reviewhub_agents import canonical, wire
 
 from reviewhub.reviews.mail import address_of
@@ -27,7 +29,9 @@ def request_detail(row: ReviewRequest) -> wire.RequestDetail:
         "call_id": call.call_id,
         "arguments": canonical.parse(versions[call.version]),
         "branch": row.branch_id,
-        "votes": [vote_out(vote) for vote in row.reviews.filter(voided_at__isnull=True).order_by("created_at")],
+        "votes": [
+            vote_out(vote) for vote in row.reviews.filter(voided_at__isnull=True).order_by("created_at")
+        ],
         "comments": [comment_out(one) for one in row.comments.order_by("created_at")],
         "questions": [question_out(one, call) for one in row.questions.order_by("created_at")],
     }
@@ -48,8 +52,8 @@ def request_detail(row: ReviewRequest) -> wire.RequestDetail:
     return wire.RequestDetail(**fields)
 
 
-def _row(row: ReviewRequest) -> dict[str, object]:
-    fields: dict[str, object] = {
+def _row(row: ReviewRequest) -> dict[str, Any]:
+    fields: dict[str, Any] = {
         "id": row.pk,
         "number": row.number,
         "kind": row.kind,
@@ -78,14 +82,12 @@ def _row(row: ReviewRequest) -> dict[str, object]:
     return fields
 
 
-def _claims(call: ToolCall) -> dict[str, object]:
+def _claims(call: ToolCall) -> dict[str, Any]:
     """What the agent said, each part as it was checked when it came in."""
     tree = canonical.parse(call.claims)
     if not isinstance(tree, dict):
         return {}
-    found: dict[str, object] = {
-        name: tree[name] for name in ("reason", "facts", "labels") if name in tree
-    }
+    found: dict[str, Any] = {name: tree[name] for name in ("reason", "facts", "labels") if name in tree}
     if "evidence" in tree:
         found["evidence"] = [wire.Evidence.from_tree(one) for one in _items(tree["evidence"])]
     if "checks" in tree:
@@ -97,10 +99,10 @@ def _items(tree: canonical.Tree) -> list[canonical.Tree]:
     return tree if isinstance(tree, list) else []
 
 
-def _asked(row: ReviewRequest, stored: Stored) -> dict[str, object]:
+def _asked(row: ReviewRequest, stored: Stored) -> dict[str, Any]:
     """Who is asked, for what, and why."""
     needed = stored.requirement
-    because: dict[str, object] = {
+    because: dict[str, Any] = {
         "kind": "rule" if stored.rule else row.kind,
         "text": stored.text,
         "policy_version": stored.policy_version,
@@ -122,7 +124,9 @@ def _asked(row: ReviewRequest, stored: Stored) -> dict[str, object]:
 
 def vote_out(vote: Review) -> wire.VoteOut:
     """One vote."""
-    return wire.VoteOut(name=vote.name, type=vote.verdict, version=vote.version, at=vote.created_at)
+    return wire.VoteOut(
+        name=vote.name, type=wire.Verdict(vote.verdict), version=vote.version, at=vote.created_at
+    )
 
 
 def comment_out(comment: Comment) -> wire.CommentOut:
@@ -132,9 +136,11 @@ def comment_out(comment: Comment) -> wire.CommentOut:
 
 def decision_out(decision: Decision, versions: dict[int, str]) -> wire.DecisionOut:
     """A decision; an allowing one carries the exact arguments that it is about."""
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "type": decision.type,
-        "by": wire.By(kind=decision.by_kind, name="" if decision.by_kind == "timeout" else decision.by_name),
+        "by": wire.By(
+            kind=wire.ByKind(decision.by_kind), name="" if decision.by_kind == "timeout" else decision.by_name
+        ),
         "decided_at": decision.decided_at,
         "edited": decision.version > 1,
         "message": decision.message,
@@ -149,7 +155,7 @@ def decision_out(decision: Decision, versions: dict[int, str]) -> wire.DecisionO
 
 def question_out(question: Question, call: ToolCall) -> wire.QuestionOut:
     """What a reviewer asked, and what was answered."""
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "id": question.pk,
         "text": question.text,
         "asked_by": question.name,

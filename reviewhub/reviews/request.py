@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -38,7 +39,9 @@ class Asked:
         return replace(self, again_of=last)
 
 
-def request(*, call: ToolCall, run: Run, agent: Agent, asked: Asked, actor: Actor, at: datetime) -> ReviewRequest:
+def request(
+    *, call: ToolCall, run: Run, agent: Agent, asked: Asked, actor: Actor, at: datetime
+) -> ReviewRequest:
     """Opens one request, tells the log, and writes to the teams.
 
     The clock of its deadline starts at `at`, the database's time of this write: when it becomes visible, not when
@@ -68,7 +71,7 @@ def request(*, call: ToolCall, run: Run, agent: Agent, asked: Asked, actor: Acto
         on_timeout=asked.stored.requirement.on_timeout,
         deadline_at=_deadline(asked, at),
     )
-    row.teams.set(asked.stored.teams)
+    row.teams.set(Team.objects.filter(pk__in=asked.stored.teams))
     record(
         "request.opened",
         workspace_id=run.workspace_id,
@@ -99,7 +102,7 @@ def _deadline(asked: Asked, at: datetime) -> datetime | None:
     return at + timedelta(seconds=seconds)
 
 
-def _next_number(workspace_id: object) -> int:
+def _next_number(workspace_id: uuid.UUID) -> int:
     """The next number people use for a request; the row lock keeps two transactions apart."""
     Workspace.objects.filter(pk=workspace_id).update(request_numbers=F("request_numbers") + 1)
     return Workspace.objects.values_list("request_numbers", flat=True).get(pk=workspace_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from reviewhub_agents import wire
 
@@ -10,6 +11,7 @@ from reviewhub.accounts.models import Member
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
+from reviewhub.policies.rules import Verdict
 from reviewhub.reviews import rules
 from reviewhub.reviews.kinds import RequestVoted
 from reviewhub.reviews.lock import LockedRequest
@@ -85,6 +87,11 @@ def votes_of(row: ReviewRequest) -> list[rules.Vote]:
     """The votes that are not void, the oldest first."""
     rows = row.reviews.filter(voided_at__isnull=True).order_by("created_at", "id")
     return [
-        rules.Vote(member_id=found.member_id, verdict=found.verdict, version=found.version, at=found.created_at)
+        rules.Vote(
+            member_id=found.member_id,
+            verdict=cast("Verdict", found.verdict),
+            version=found.version,
+            at=found.created_at,
+        )
         for found in rows
     ]

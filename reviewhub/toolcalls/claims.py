@@ -1,4 +1,4 @@
-"""What the agent said about a call (reason, evidence, checks, labels, facts), kept as one canonical text. Claims, no truths."""
+"""What the agent said about a call (reason, evidence, checks, labels, facts), as one text. Claims, no truths."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.ids import uuid7
 from reviewhub.core.transitions import Stateful
 from reviewhub.runs.models import Branch, Run
-from reviewhub.tools.models import Effect
 from reviewhub.toolcalls.states import CallState, DecisionType, GrantState, Mode, PauseState
+from reviewhub.tools.models import Effect
 
 
 class Pause(Stateful):

@@ -1,7 +1,7 @@
 """What to tell the model about the answer to its tool call: pure text.
 
-Every outcome says whether the call runs, who answered (a person, policy, nobody in time, the system), why, and what not to
-do next. People's words are repeated exactly. A model that is told too little asks for the same thing again.
+Every outcome says whether the call runs, who answered (a person, policy, nobody in time, the system), why, and
+what not to do next. People's words are repeated exactly. A model that is told too little asks for the same thing again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ DO_NOT_REPEAT = "Do not ask for the same call again"
 
 def model_text(
     *,
-    type: str,  # noqa: A002  the field's own word
+    type: str,
     tool: str,
     by_kind: str,
     by_name: str,
@@ -33,7 +33,11 @@ def model_text(
     """
     head = _head(type, tool, by_kind, by_name, value, allowed)
     edited = original != arguments and type in ("approve", "edit")
-    return "\n".join(part for part in (head, _edited(arguments, original) if edited else "", _said(message, by_kind)) if part)
+    return "\n".join(
+        part
+        for part in (head, _edited(arguments, original) if edited else "", _said(message, by_kind))
+        if part
+    )
 
 
 def _head(type_: str, tool: str, by_kind: str, by_name: str, value: str | None, allowed: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 
@@ -40,7 +41,7 @@ class Settled:
     pause_settled: bool
 
 
-def settle(*, locked: Locked, answer: Answer, **call_fields: object) -> Settled:
+def settle(*, locked: Locked, answer: Answer, **call_fields: Any) -> Settled:
     """Gives a locked call its answer.
 
     Args:

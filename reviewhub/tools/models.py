@@ -30,7 +30,7 @@ DEFAULT_RISK = {Effect.READ: Risk.LOW, Effect.IDEMPOTENT: Risk.MEDIUM, Effect.ON
 
 
 class Tool(models.Model):
-    """A named capability of one agent. Schema, effect and description are the agent's; sentence and risk the admins'."""
+    """A named capability of one agent. Schema and effect are the agent's; sentence and risk the admins'."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")

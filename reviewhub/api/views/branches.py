@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -118,7 +119,7 @@ class Resumptions(AgentView):
 
 
 def _heartbeat_out(branch: Branch) -> wire.HeartbeatOut:
-    fields: dict[str, object] = {"state": branch.state, "epoch": branch.epoch}
+    fields: dict[str, Any] = {"state": branch.state, "epoch": branch.epoch}
     if branch.lease_until:
         fields["lease_until"] = branch.lease_until
     onward = continue_from(branch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
@@ -29,7 +30,7 @@ class Checkpoints(AgentView):
         """The run's checkpoints, newest first, without their states; `?cursor=` for the next page."""
         found = self.run(request, run, Action.CHECKPOINT_READ)
         page = of_run(found.pk, cursor=request.query_params.get("cursor", ""))
-        fields: dict[str, object] = {"items": [checkpoint_out(row) for row in page.rows]}
+        fields: dict[str, Any] = {"items": [checkpoint_out(row) for row in page.rows]}
         if page.next:
             fields["next"] = page.next
         return answer(wire.CheckpointList(**fields))

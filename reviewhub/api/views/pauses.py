@@ -23,7 +23,7 @@ class Pauses(AgentView):
 
     @extend_schema(request=wire.PauseBody, responses={201: wire.PauseOut, 200: wire.PauseOut})
     def post(self, request: Request, run: uuid.UUID) -> HttpResponse:
-        """Pauses at tool calls. A repeat with the same key and an equal body answers 200 with the pause as it is now."""
+        """Pauses at tool calls. A repeat (same key, equal body) answers 200 with the pause as it is now."""
         found = self.run(request, run, Action.RUN_WRITE)
         key, body = key_of(request), read_tree(request)
         paused = pause(
@@ -54,7 +54,9 @@ class OnePause(AgentView):
 class Observations(AgentView):
     """`POST /runs/{run}/observations`"""
 
-    @extend_schema(request=wire.ObservationBody, responses={201: wire.ObservationOut, 200: wire.ObservationOut})
+    @extend_schema(
+        request=wire.ObservationBody, responses={201: wire.ObservationOut, 200: wire.ObservationOut}
+    )
     def post(self, request: Request, run: uuid.UUID) -> HttpResponse:
         """Records calls that ran without asking."""
         found = self.run(request, run, Action.RUN_WRITE)

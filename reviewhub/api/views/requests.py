@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
+from typing import Any
 
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
@@ -64,7 +65,7 @@ class Requests(PersonView):
         query = request.query_params
         filters = Filters(text=query.get("q", ""), state=query.get("state", "pending"))
         page = listed(scope, filters=filters, cursor=query.get("cursor", ""))
-        fields: dict[str, object] = {"items": [request_row(row) for row in page.rows]}
+        fields: dict[str, Any] = {"items": [request_row(row) for row in page.rows]}
         if page.next:
             fields["next"] = page.next
         return answer(wire.RequestList(**fields))
