@@ -13,7 +13,7 @@ from reviewhub_agents import canonical, wire
 from reviewhub.accounts.models import Member, Team
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
-from reviewhub.core.changes import apply_changes
+from reviewhub.core.changes import apply_changes, parse_changes
 from reviewhub.core.clock import now
 from reviewhub.core.display.sentence import Part, pack, plain, sentence
 from reviewhub.core.errors import Invalid, NotFound
@@ -65,7 +65,7 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
         raise Changed(state=row.state, version=row.version, digest=row.digest)
     tool = Tool.objects.get(agent_id=call.agent_id, name=call.tool_name)
     before = arguments_of(call)
-    arguments = apply_changes(before, [change.to_tree() for change in body.changes])
+    arguments = apply_changes(before, parse_changes([change.to_tree() for change in body.changes]))
     if arguments == before:
         raise Invalid.at("/changes", "these changes change nothing; approve instead")
     _check_size(arguments)

@@ -22,7 +22,7 @@ from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
 from reviewhub.core.errors import Invalid
-from reviewhub.toolcalls.comparing import compare
+from reviewhub.core.comparing import compare
 
 Op = Literal["set", "insert", "remove"]
 MAX_CHANGES = 1000
