@@ -49,7 +49,7 @@ class Channel(filesystem.Channel):
 
     def _get(self, queue: str, timeout: float | None = None) -> Any:
         for name in sorted(os.listdir(self._folder)):
-            if not name.endswith(f".{queue}.msg"):
+            if not _belongs(name, queue):
                 continue
             taken = self._folder / f"{name}.{uuid.uuid4().hex}.taken"
             try:
@@ -62,13 +62,17 @@ class Channel(filesystem.Channel):
         raise Empty
 
     def _purge(self, queue: str) -> int:
-        gone = [path for path in self._folder.iterdir() if path.name.endswith(f".{queue}.msg")]
+        gone = [path for path in self._folder.iterdir() if _belongs(path.name, queue)]
         for path in gone:
             path.unlink(missing_ok=True)
         return len(gone)
 
     def _size(self, queue: str) -> int:
-        return sum(name.endswith(f".{queue}.msg") for name in os.listdir(self._folder))
+        return sum(_belongs(name, queue) for name in os.listdir(self._folder))
+
+
+def _belongs(name: str, queue: str) -> bool:
+    return name.partition(".")[2] == f"{queue}.msg"
 
 
 class Transport(filesystem.Transport):
