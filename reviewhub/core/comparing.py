@@ -33,7 +33,7 @@ def _same_kind(old: Tree, new: Tree) -> bool:
 
 def _at(old: Tree, new: Tree, path: str) -> list[_Step]:
     """Steps for one place: inside it as long as that is shorter to read than the new value as a whole."""
-    if canonical.dumps(old) == canonical.dumps(new):
+    if old == new:
         return []
     whole: list[_Step] = [("set", path, new)]
     if not _same_kind(old, new):
