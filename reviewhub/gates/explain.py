@@ -7,19 +7,24 @@ from typing import Any
 from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.models import Agent
-from reviewhub.gates.prepare import because_text, facts_of_call
+from reviewhub.core.errors import Invalid
+from reviewhub.gates.prepare import because_text, failed_names
 from reviewhub.policies.evaluate import Resolved
 from reviewhub.policies.explain import explain as explain_policy
+from reviewhub.policies.facts import call_facts
 from reviewhub.tools.models import Tool
 
 
 def explain(*, agent: Agent, environment: str, body: wire.ExplainBody) -> wire.ExplainOut:
     """The answer of the policy in force; nothing is stored, not even that the tool was named."""
     tool = Tool.objects.filter(agent=agent, name=body.tool).first() or Tool(agent=agent, name=body.tool)
-    facts = facts_of_call(
-        tool=tool, arguments=body.canonical_arguments, effect=body.effect, checks=body.checks
+    arguments = body.canonical_arguments
+    known = call_facts(tool=tool, arguments=arguments, failed_checks=failed_names(body.checks))
+    if known.errors:
+        raise Invalid("The arguments are not what the tool's schema allows.", errors=known.errors)
+    found = explain_policy(
+        workspace_id=agent.workspace_id, agent=agent, environment=environment, call=known.facts
     )
-    found = explain_policy(workspace_id=agent.workspace_id, agent=agent, environment=environment, call=facts)
     return explained(found.answer)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.conf import settings
 from reviewhub_agents import canonical, wire
@@ -12,13 +11,13 @@ from reviewhub_agents import canonical, wire
 from reviewhub.accounts.models import Agent
 from reviewhub.core.errors import Invalid
 from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
+from reviewhub.policies.facts import call_facts
 from reviewhub.policies.rules import effective_effect
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.claims import claims_text
 from reviewhub.toolcalls.propose import Proposal
 from reviewhub.toolcalls.states import CallState
 from reviewhub.tools.models import Tool
-from reviewhub.tools.schema import SchemaUnusable, validate
 from reviewhub.tools.see import see
 
 STATE_OF = {
@@ -117,10 +116,15 @@ def _read(
     if size > settings.LIMIT_ARGUMENTS_BYTES:
         limit = settings.LIMIT_ARGUMENTS_BYTES
         raise Invalid.at(where, f"{size} bytes; the limit for arguments is {limit}", code="too_large")
-    facts = facts_of_call(tool=tool, arguments=text, effect=call.effect, checks=call.checks, call=call)
-    errors: list[dict[str, str]] = []
-    if tool.schema and not facts.schema_problem:
-        errors = [error | {"path": where + error["path"]} for error in validate(tool.schema, text)]
+    wished = call.allowed_decisions
+    known = call_facts(
+        tool=tool,
+        arguments=text,
+        failed_checks=failed_names(call.checks),
+        wished_decisions=None if wished is None else tuple(kind.value for kind in wished),
+        wished_deadline_seconds=max(1, int(call.deadline.total_seconds())) if call.deadline else None,
+    )
+    errors = [error | {"path": where + error["path"]} for error in known.errors]
     claimed = call.effect.value if call.effect else None
     effect = effective_effect(tool.effect if tool.is_registered else None, claimed)
     proposal = Proposal(
@@ -132,35 +136,9 @@ def _read(
         digest=canonical.digest(tool=tool.name, arguments_text=text),
         claims=claims_text(call),
     )
-    return proposal, facts, errors
+    return proposal, known.facts, errors
 
 
-def facts_of_call(
-    *,
-    tool: Tool,
-    arguments: str,
-    effect: wire.Effect | None,
-    checks: Sequence[wire.Check],
-    call: wire.ToolCallIn | None = None,
-) -> CallFacts:
-    """What policy may know of a call. `schema_problem` says that the arguments could not be checked at all."""
-    problem = ""
-    if tool.schema:
-        try:
-            validate(tool.schema, arguments)
-        except SchemaUnusable as unusable:
-            problem = str(unusable)
-    wishes: dict[str, Any] = {}
-    if call is not None and call.allowed_decisions is not None:
-        wishes["wished_decisions"] = tuple(kind.value for kind in call.allowed_decisions)
-    if call is not None and call.deadline is not None:
-        wishes["wished_deadline_seconds"] = max(1, int(call.deadline.total_seconds()))
-    return CallFacts(
-        tool=tool.name,
-        registered=tool.is_registered,
-        effect=tool.effect if tool.is_registered else None,
-        claimed_effect=effect.value if effect else None,
-        schema_problem=problem,
-        failed_checks=tuple(check.name for check in checks if check.status is wire.CheckStatus.FAILED),
-        **wishes,
-    )
+def failed_names(checks: Sequence[wire.Check]) -> tuple[str, ...]:
+    """The names of checks that the agent itself says have failed."""
+    return tuple(check.name for check in checks if check.status is wire.CheckStatus.FAILED)

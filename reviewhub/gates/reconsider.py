@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reviewhub_agents import canonical
 
@@ -15,7 +15,8 @@ from reviewhub.gates.ask_again import ask_again
 from reviewhub.gates.errors import FactsChanged, PolicyChanged
 from reviewhub.gates.hold import hold
 from reviewhub.gates.kinds import CallDenied
-from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
+from reviewhub.policies.evaluate import Resolved, evaluate
+from reviewhub.policies.facts import call_facts
 from reviewhub.reviews.asked import approval
 from reviewhub.toolcalls.claims import facts_of, failed_checks
 from reviewhub.toolcalls.locks import Locked
@@ -24,7 +25,6 @@ from reviewhub.toolcalls.queries import arguments_of
 from reviewhub.toolcalls.settle import Answer, decide_row
 from reviewhub.toolcalls.states import CALL_EDGES, GRANT_EDGES, CallState, GrantState
 from reviewhub.tools.models import Tool
-from reviewhub.tools.schema import SchemaUnusable, validate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,29 +41,15 @@ def today(locked: Locked) -> Today:
     call = locked.call
     tool = Tool.objects.get(agent_id=call.agent_id, name=call.tool_name)
     arguments = arguments_of(call)
-    facts = facts_for(tool=tool, arguments=arguments, claims=call.claims, effect=call.effect)
+    known = call_facts(tool=tool, arguments=arguments, failed_checks=failed_checks(call.claims))
+    facts = known.facts
+    if known.errors:
+        # The schema changed since the decision: what no longer fits it is held, as what cannot be checked.
+        facts = replace(facts, schema_problem=known.errors[0]["message"])
     (answer,) = evaluate(
         workspace_id=call.workspace_id, agent=call.agent, environment=call.run.environment, calls=[facts]
     )
     return Today(tool=tool, arguments=arguments, answer=answer)
-
-
-def facts_for(*, tool: Tool, arguments: str, claims: str, effect: str) -> CallFacts:
-    """What policy may know of a stored call."""
-    problem = ""
-    if tool.schema:
-        try:
-            problem = "; ".join(error["message"] for error in validate(tool.schema, arguments))
-        except SchemaUnusable as unusable:
-            problem = str(unusable)
-    return CallFacts(
-        tool=tool.name,
-        registered=tool.is_registered,
-        effect=tool.effect if tool.is_registered else None,
-        claimed_effect=effect,
-        schema_problem=problem,
-        failed_checks=failed_checks(claims),
-    )
 
 
 def facts_differ(

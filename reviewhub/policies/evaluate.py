@@ -35,7 +35,6 @@ class CallFacts:
     tool: str
     registered: bool
     effect: str | None
-    claimed_effect: str | None = None
     schema_problem: str = ""
     failed_checks: tuple[str, ...] = ()
     wished_decisions: tuple[str, ...] | None = None

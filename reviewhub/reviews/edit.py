@@ -17,7 +17,8 @@ from reviewhub.core.changes import apply_changes, parse_changes
 from reviewhub.core.clock import now
 from reviewhub.core.display.sentence import Part, pack, plain, sentence
 from reviewhub.core.errors import Invalid, NotFound
-from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
+from reviewhub.policies.evaluate import Resolved, evaluate
+from reviewhub.policies.facts import call_facts
 from reviewhub.policies.queries import current_number
 from reviewhub.reviews.asked import approval, risk
 from reviewhub.reviews.errors import Changed, DeniedByPolicy
@@ -30,7 +31,6 @@ from reviewhub.toolcalls.claims import failed_checks
 from reviewhub.toolcalls.models import CallVersion, ToolCall
 from reviewhub.toolcalls.queries import arguments_of
 from reviewhub.tools.models import Tool
-from reviewhub.tools.schema import SchemaUnusable, validate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,13 +69,18 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
     if arguments == before:
         raise Invalid.at("/changes", "these changes change nothing; approve instead")
     _check_size(arguments)
-    facts = _facts(call, tool, arguments)
+    known = call_facts(tool=tool, arguments=arguments, failed_checks=failed_checks(call.claims))
+    if known.errors:
+        raise Invalid("The arguments would not be what the tool's schema allows.", errors=known.errors)
     (answer,) = evaluate(
-        workspace_id=call.workspace_id, agent=call.agent, environment=call.run.environment, calls=[facts]
+        workspace_id=call.workspace_id,
+        agent=call.agent,
+        environment=call.run.environment,
+        calls=[known.facts],
     )
     if answer.action == "deny":
         raise DeniedByPolicy(f"Policy denies the call with these arguments. {answer.text}")
-    failed = len(facts.failed_checks)
+    failed = len(known.facts.failed_checks)
     return Edit(
         base_digest=body.digest,
         arguments=arguments,
@@ -165,27 +170,6 @@ def _update_request(row: ReviewRequest, edit: Edit, stored: Stored) -> None:
     ReviewRequest.objects.filter(pk=row.pk).update(**fields)
     row.teams.add(*Team.objects.filter(pk__in=stored.teams))
     row.refresh_from_db()
-
-
-def _facts(call: ToolCall, tool: Tool, arguments: str) -> CallFacts:
-    """What policy may know of the edited call. Arguments that break the schema are refused here, not put to policy."""
-    problem = ""
-    if tool.schema:
-        try:
-            errors = validate(tool.schema, arguments)
-        except SchemaUnusable as unusable:
-            problem = str(unusable)
-        else:
-            if errors:
-                raise Invalid("The arguments would not be what the tool's schema allows.", errors=errors)
-    return CallFacts(
-        tool=tool.name,
-        registered=tool.is_registered,
-        effect=tool.effect if tool.is_registered else None,
-        claimed_effect=call.effect,
-        schema_problem=problem,
-        failed_checks=failed_checks(call.claims),
-    )
 
 
 def _check_size(arguments: str) -> None:

@@ -18,8 +18,9 @@ from reviewhub.gates.fail import fail
 from reviewhub.gates.finish import finish
 from reviewhub.gates.hold_branch import hold_branch
 from reviewhub.gates.present_runs import branches_out, resumption_out
-from reviewhub.hosting.records import keep, record_of
-from reviewhub.resumptions.queries import open_for_agent
+from reviewhub.hosting.keep_record import keep_record
+from reviewhub.hosting.queries import record_of
+from reviewhub.resumptions.queries import open_for
 from reviewhub.runs.fence import continue_from
 from reviewhub.runs.heartbeat import heartbeat
 from reviewhub.runs.models import Branch
@@ -102,7 +103,9 @@ class Records(AgentView):
         """Remembers a value; the first one wins, and the answer says which it is."""
         found = self.branch(request, branch, Action.RUN_WRITE)
         body = read(request, wire.RecordBody)
-        row, existed = keep(branch_id=found.pk, key=key, value=canonical.dumps(body.value), epoch=body.epoch)
+        row, existed = keep_record(
+            branch_id=found.pk, key=key, value=canonical.dumps(body.value), epoch=body.epoch
+        )
         out = wire.RecordOut(key=row.key, value=canonical.parse(row.value), existed=existed)
         return answer(out, status=200 if existed else 201)
 
@@ -114,7 +117,7 @@ class Resumptions(AgentView):
     def get(self, request: Request) -> HttpResponse:
         """What this agent may go on with; with `?wait=30` held back until there is something."""
         agent = self.agent(request, Action.RUN_READ)
-        items = [resumption_out(row) for row in open_for_agent(agent=agent)]
+        items = [resumption_out(row) for row in open_for(agent)]
         return answer(wire.ResumptionList(items=items), wait_for="" if items else f"agent:{agent.pk}")
 
 

@@ -1,0 +1,48 @@
+"""What policy may know of a call, made in one place for pauses, edits, consumes and explanations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reviewhub.policies.evaluate import CallFacts
+from reviewhub.tools.models import Tool
+from reviewhub.tools.schema import SchemaUnusable, validate
+
+
+@dataclass(frozen=True)
+class Known:
+    """The facts, and how the arguments break the tool's schema (paths within the arguments)."""
+
+    facts: CallFacts
+    errors: list[dict[str, str]]
+
+
+def call_facts(
+    *,
+    tool: Tool,
+    arguments: str,
+    failed_checks: tuple[str, ...] = (),
+    wished_decisions: tuple[str, ...] | None = None,
+    wished_deadline_seconds: int | None = None,
+) -> Known:
+    """Facts of the server about a call with these arguments (canonical text), and the agent's tightening claims.
+
+    A schema that cannot be used makes a `schema_problem`, which holds the call; arguments that break a good schema are
+    `errors`, for the caller to refuse.
+    """
+    problem, errors = "", []
+    if tool.schema:
+        try:
+            errors = validate(tool.schema, arguments)
+        except SchemaUnusable as unusable:
+            problem = str(unusable)
+    facts = CallFacts(
+        tool=tool.name,
+        registered=tool.is_registered,
+        effect=tool.effect if tool.is_registered else None,
+        schema_problem=problem,
+        failed_checks=failed_checks,
+        wished_decisions=wished_decisions,
+        wished_deadline_seconds=wished_deadline_seconds,
+    )
+    return Known(facts=facts, errors=errors)
