@@ -1,5 +1,200 @@
-"""Template tags."""
+"""Template tags of the look: every value they get is data and is escaped here."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from reviewhub.core.display import durations
+from reviewhub.core.display import segments as pieces
+from reviewhub.core.display.segments import Segment
+from reviewhub.core.display.sentence import unpack
 
 register = template.Library()
+
+BARS = ((0, 4), (3.8, 7), (7.6, 10), (11.4, 14))
+MOST_DOTS = 5
+
+
+@register.simple_tag
+def icon(name: str, label: str = "") -> SafeString:
+    """One icon of the sprite; hidden from screen readers unless it stands alone and has a label."""
+    if label:
+        return format_html('<svg class="i" role="img" aria-label="{}"><use href="#i-{}"/></svg>', label, name)
+    return format_html('<svg class="i" aria-hidden="true"><use href="#i-{}"/></svg>', name)
+
+
+@register.simple_tag
+def risk(level: str) -> SafeString:
+    """Risk as bars and a word."""
+    bars = format_html_join(
+        "",
+        '<rect x="{}" y="{}" width="2.6" height="{}" rx="1"/>',
+        ((x, 14 - height, height) for x, height in BARS),
+    )
+    return format_html(
+        '<span class="risk risk--{}"><svg viewBox="0 0 14 14" aria-hidden="true">{}</svg>'
+        '<span><span class="vh">Risk: </span>{}</span></span>',
+        level,
+        bars,
+        level.capitalize(),
+    )
+
+
+@register.simple_tag
+def quorum(got: int, need: int) -> SafeString:
+    """How many of the needed approvals are there, as dots and as numbers."""
+    dots = format_html_join(
+        "",
+        '<circle class="{}" cx="{}" cy="5" r="4"/>',
+        (("on" if index < got else "", 5 + index * 12) for index in range(min(need, MOST_DOTS))),
+    )
+    return format_html(
+        '<span class="quorum"><svg viewBox="0 0 {} 10" aria-hidden="true">{}</svg>{}/{}'
+        '<span class="vh"> approvals</span></span>',
+        max(min(need, MOST_DOTS) * 12 - 2, 10),
+        dots,
+        got,
+        need,
+    )
+
+
+@register.simple_tag
+def due(deadline: datetime | None, now: datetime, started: datetime) -> SafeString:
+    """A deadline: ring, words, and the instant for the countdown in the browser."""
+    if deadline is None:
+        return mark_safe('<span class="due"><span class="vh">No deadline</span></span>')
+    found = durations.due(deadline, now, started)
+    around = 2 * math.pi * 6
+    return format_html(
+        '<time class="due{}" datetime="{}" title="{}" data-due="{}" data-from="{}">'
+        '<svg viewBox="0 0 16 16" aria-hidden="true"><circle cx="8" cy="8" r="6"/>'
+        '<circle class="arc" cx="8" cy="8" r="6" stroke-dasharray="{} {}"/></svg><span>{}</span></time>',
+        f" due--{found.tone}" if found.tone else "",
+        iso(deadline),
+        exact(deadline),
+        int(deadline.timestamp()),
+        int(started.timestamp()),
+        f"{around * found.share:.1f}",
+        f"{around:.1f}",
+        found.text,
+    )
+
+
+@register.simple_tag
+def avatar(name: str) -> SafeString:
+    """A person's letter; the tone follows from the name, so that it is the same everywhere."""
+    shown = name.strip()
+    tone = "abcd"[zlib.crc32(shown.encode()) % 4]
+    return format_html('<span class="av av--{}" aria-hidden="true">{}</span>', tone, shown[:1].upper() or "?")
+
+
+@register.simple_tag
+def ago(at: datetime | None, now: datetime) -> SafeString:
+    """How long ago, with the exact time in UTC behind it."""
+    if at is None:
+        return mark_safe('<span class="mute">never</span>')
+    return format_html('<time datetime="{}" title="{}">{}</time>', iso(at), exact(at), durations.ago(at, now))
+
+
+@register.simple_tag
+def age(at: datetime, now: datetime) -> str:
+    """`11 m old`."""
+    return f"{durations.length((now - at).total_seconds())} old"
+
+
+@register.filter
+def exact(at: datetime | None) -> str:
+    """`29 Nov 2026, 11:31:07 UTC`."""
+    if at is None:
+        return ""
+    at = at.astimezone(UTC)
+    return f"{at.day} {at:%b %Y, %H:%M:%S} UTC"
+
+
+@register.filter
+def clock(at: datetime) -> str:
+    """`11:31:07`, in UTC."""
+    return f"{at.astimezone(UTC):%H:%M:%S}"
+
+
+@register.filter
+def iso(at: datetime) -> str:
+    """RFC 3339 in UTC."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@register.filter
+def segments(parts: Iterable[Segment]) -> SafeString:
+    """Pieces of a value as markup. Bidi cannot leave its place: every value sits in an isolate."""
+    return format_html("<bdi>{}</bdi>", format_html_join("", "{}", ((_segment(part),) for part in parts)))
+
+
+@register.filter
+def hostile(text: object) -> SafeString:
+    """Text that an agent or a customer wrote, in pieces."""
+    return segments(pieces.split(str(text)))
+
+
+@register.filter
+def named(text: object) -> SafeString:
+    """A name that somebody chose: hidden characters shown, nothing masked."""
+    return segments(pieces.split(str(text), mask=False))
+
+
+@register.filter
+def sentence(packed: str) -> SafeString:
+    """A stored sentence, with the values that matter in bold."""
+    return format_html_join(
+        "",
+        "{}",
+        (
+            (
+                format_html('<b class="num">{}</b>', segments(part.segments))
+                if part.strong
+                else segments(part.segments),
+            )
+            for part in unpack(packed)
+        ),
+    )
+
+
+@register.filter
+def short_hash(digest: str) -> str:
+    """`51ac…9b04` of `sha256:51ac…`."""
+    bare = digest.rpartition(":")[2]
+    return bare if len(bare) <= 10 else f"{bare[:4]}…{bare[-4:]}"
+
+
+def _segment(part: Segment) -> SafeString:
+    if part.kind == "text":
+        return format_html("{}", part.text)
+    if part.kind == "control":
+        return format_html('<span class="ctl" title="{}">{}</span>', part.note, part.text)
+    if part.kind == "foreign":
+        return format_html(
+            '<span class="odd">{}</span><span class="ctl" title="{}">{}</span>',
+            part.text,
+            part.note,
+            pieces.code_point(part.source),
+        )
+    if part.kind == "secret":
+        return format_html(
+            '<span class="vh">{}</span><span class="mono" aria-hidden="true">{}</span>', part.note, part.text
+        )
+    if part.kind == "spaces":
+        return _spaces(part)
+    return format_html('<span class="addr" title="{}">{}</span>', part.note, part.text)
+
+
+def _spaces(part: Segment) -> SafeString:
+    """Few spaces stay spaces (so that a copy is right) and are drawn; many are counted."""
+    if part.text == part.note:
+        return format_html('<span class="ctl">{}</span>', part.text)
+    return format_html('<span class="sp" title="{}">{}</span>', part.note, part.text)

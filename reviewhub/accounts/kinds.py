@@ -1,0 +1,77 @@
+"""What happens to people, teams, agents and keys, as audit events."""
+
+from __future__ import annotations
+
+from reviewhub.audit.kinds import Payload, kind
+
+
+@kind("person.signed_in", says="{actor} signed in")
+class PersonSignedIn(Payload):
+    address: str
+
+
+@kind("person.sign_in_failed", says="A sign-in as {name} failed")
+class SignInFailed(Payload):
+    name: str
+    address: str
+
+
+@kind("person.password_changed", says="{actor} changed the password of {name}")
+class PasswordChanged(Payload):
+    name: str
+
+
+@kind("member.invited", says="{actor} invited {name} as {role}")
+class MemberInvited(Payload):
+    name: str
+    email: str
+    role: str
+
+
+@kind("member.changed", says="{actor} made {name} {role} in {teams_said}")
+class MemberChanged(Payload):
+    name: str
+    role: str
+    old_role: str
+    teams: list[str]
+    old_teams: list[str]
+
+    @property
+    def teams_said(self) -> str:
+        """The teams as words."""
+        return ", ".join(self.teams) or "no team"
+
+
+@kind("member.disabled", says="{actor} disabled {name}")
+class MemberDisabled(Payload):
+    name: str
+    votes_voided: int
+
+
+@kind("member.enabled", says="{actor} enabled {name} again")
+class MemberEnabled(Payload):
+    name: str
+
+
+@kind("team.made", says="{actor} made the team {name}")
+class TeamMade(Payload):
+    name: str
+
+
+@kind("agent.made", says="{actor} registered the agent {name} for {team}")
+class AgentMade(Payload):
+    name: str
+    team: str
+
+
+@kind("key.made", says="{actor} made the key {prefix} of {agent} for {environment}")
+class KeyMade(Payload):
+    agent: str
+    prefix: str
+    environment: str
+
+
+@kind("key.revoked", says="{actor} revoked the key {prefix} of {agent}")
+class KeyRevoked(Payload):
+    agent: str
+    prefix: str

@@ -1,0 +1,180 @@
+"""Reads of review requests for the queue, the pages and the API. Lists load no arguments and no checkpoints."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from reviewhub.accounts.models import Member
+from reviewhub.accounts.permissions import Scope
+from reviewhub.audit.models import Event
+from reviewhub.core import keyset
+from reviewhub.core.clock import DbNow, now
+from reviewhub.core.errors import NotFound
+from reviewhub.core.keyset import Page
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.states import RequestState
+
+COUNTED = 1000  # a count beyond it is shown as "more than"
+NO_DEADLINE = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filters:
+    """What the queue is narrowed down to; empty values do not narrow."""
+
+    text: str = ""  # a number, or part of sentence, tool or agent
+    state: str = RequestState.PENDING  # `any` for all states
+    claimed_by: uuid.UUID | None = None
+    unclaimed: bool = False
+    overdue: bool = False
+    risks: Sequence[str] = ()
+    tools: Sequence[str] = ()
+    agents: Sequence[str] = ()
+    teams: Sequence[str] = ()
+
+    @property
+    def narrows(self) -> bool:
+        """Whether anything is filtered out."""
+        return self != Filters()
+
+
+def visible(scope: Scope) -> QuerySet[ReviewRequest]:
+    """The requests that somebody with this scope may see."""
+    rows = ReviewRequest.objects.filter(workspace_id=scope.workspace_id)
+    if scope.agent_id is not None:
+        rows = rows.filter(agent_id=scope.agent_id)
+    if scope.team_ids is not None:
+        rows = rows.filter(_named(team_id__in=scope.team_ids))
+    return rows
+
+
+def pending_count(scope: Scope) -> str:
+    """How many requests wait, as words; never counts further than COUNTED."""
+    rows = visible(scope).filter(state=RequestState.PENDING).order_by()
+    found = rows[: COUNTED + 1].count()
+    return str(found) if found <= COUNTED else f"{COUNTED}+"
+
+
+def listed(scope: Scope, *, filters: Filters, cursor: str = "", limit: int = 50) -> Page[ReviewRequest]:
+    """A page of the queue: what is due first comes first, what has no deadline last (of other states, the newest).
+
+    Each page starts in the middle of an index, so the hundredth costs what the first does.
+
+    Raises:
+        Invalid: the cursor is none of this list's.
+    """
+    rows = _narrowed(visible(scope), filters).select_related("agent__team", "claimed_by__person")
+    if filters.state != RequestState.PENDING:
+        return keyset.newest_first(rows, cursor=cursor, limit=limit)
+    return _by_deadline(rows, cursor=cursor, limit=limit)
+
+
+def newest_event(workspace_id: uuid.UUID) -> int:
+    """The id of the workspace's newest event: where live updates of a page that is read now go on from."""
+    rows = Event.objects.filter(workspace_id=workspace_id).order_by("-id")
+    return rows.values_list("id", flat=True).first() or 0
+
+
+def by_number(workspace_id: uuid.UUID, number: int) -> ReviewRequest:
+    """The request that people call `#number`. Raises NotFound."""
+    rows = ReviewRequest.objects.select_related(
+        "agent__team", "run__key", "branch", "tool_call", "claimed_by__person", "workspace", "again_of"
+    )
+    row = rows.filter(workspace_id=workspace_id, number=number).first()
+    if row is None:
+        raise NotFound
+    return row
+
+
+def neighbours(scope: Scope, row: ReviewRequest) -> tuple[int | None, int | None]:
+    """Numbers of the pending requests before and after `row` in the queue's order by deadline."""
+    rows = visible(scope).filter(state=RequestState.PENDING).exclude(pk=row.pk)
+    if row.deadline_at is None:
+        same = rows.filter(deadline_at__isnull=True)
+        before = same.filter(id__lt=row.pk).order_by("-id").first()
+        before = before or rows.filter(deadline_at__isnull=False).order_by("-deadline_at", "-id").first()
+        after = same.filter(id__gt=row.pk).order_by("id").first()
+    else:
+        at = row.deadline_at
+        earlier = Q(deadline_at__lt=at) | Q(deadline_at=at, id__lt=row.pk)
+        later = Q(deadline_at__gt=at) | Q(deadline_at=at, id__gt=row.pk)
+        before = rows.filter(earlier).order_by("-deadline_at", "-id").first()
+        after = rows.filter(later).order_by("deadline_at", "id").first()
+        after = after or rows.filter(deadline_at__isnull=True).order_by("id").first()
+    return (before.number if before else None, after.number if after else None)
+
+
+def claim_holds(row: ReviewRequest) -> Member | None:
+    """Whose claim holds on `row`: not run out, and its member active; read, not swept."""
+    holder = row.claimed_by
+    if holder is None or not holder.is_active or not holder.person.is_active:
+        return None
+    if row.claimed_until is None or row.claimed_until <= now():
+        return None
+    return holder
+
+
+def _by_deadline(rows: QuerySet[ReviewRequest], *, cursor: str, limit: int) -> Page[ReviewRequest]:
+    """Two reads of one index, so that rows without a deadline come last on every database."""
+    wanted = keyset.within(limit) + 1
+    at, last = keyset.read(cursor, length=2) if cursor else ("", "")
+    found: list[ReviewRequest] = []
+    dated = rows.filter(deadline_at__isnull=False).order_by("deadline_at", "id")
+    undated = rows.filter(deadline_at__isnull=True).order_by("id")
+    try:
+        if cursor and at == NO_DEADLINE:
+            undated = undated.filter(id__gt=uuid.UUID(last))
+        elif cursor:
+            moment = datetime.fromisoformat(at)
+            dated = dated.filter(
+                Q(deadline_at__gte=moment) & (Q(deadline_at__gt=moment) | Q(id__gt=uuid.UUID(last)))
+            )
+    except (ValueError, TypeError, AttributeError) as error:
+        raise keyset.bad_cursor() from error
+    if at != NO_DEADLINE:
+        found += dated[:wanted]
+    if len(found) < wanted:
+        found += undated[: wanted - len(found)]
+    return keyset.cut(found, limit=limit, key=_key)
+
+
+def _key(row: ReviewRequest) -> list[str]:
+    return [row.deadline_at.isoformat() if row.deadline_at else NO_DEADLINE, str(row.pk)]
+
+
+def _narrowed(rows: QuerySet[ReviewRequest], filters: Filters) -> QuerySet[ReviewRequest]:
+    if filters.state != "any":
+        rows = rows.filter(state=filters.state)
+    if filters.claimed_by is not None:
+        rows = rows.filter(claimed_by_id=filters.claimed_by, claimed_until__gt=DbNow())
+    if filters.unclaimed:
+        rows = rows.filter(Q(claimed_by__isnull=True) | Q(claimed_until__lte=DbNow()))
+    if filters.overdue:
+        rows = rows.filter(deadline_at__lte=DbNow())
+    if filters.risks:
+        rows = rows.filter(risk__in=filters.risks)
+    if filters.tools:
+        rows = rows.filter(tool_name__in=filters.tools)
+    if filters.agents:
+        rows = rows.filter(agent_name__in=filters.agents)
+    if filters.teams:
+        rows = rows.filter(_named(team__name__in=filters.teams))
+    return rows.filter(_text(filters.text)) if filters.text.strip() else rows
+
+
+def _text(text: str) -> Q:
+    text = text.strip()
+    bare = text.removeprefix("#")
+    if bare.isascii() and bare.isdecimal() and len(bare) < 18:
+        return Q(number=int(bare)) | Q(plain_sentence__icontains=text)
+    return Q(plain_sentence__icontains=text) | Q(tool_name__icontains=text) | Q(agent_name__icontains=text)
+
+
+def _named(**teams: object) -> Exists:
+    through = ReviewRequest.teams.through
+    return Exists(through.objects.filter(reviewrequest_id=OuterRef("pk"), **teams))

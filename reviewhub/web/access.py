@@ -1,0 +1,79 @@
+"""The door of every page: who asks, in which workspace, and whether they may.
+
+A view decorated with `page` is only entered by a member that may do its action; everybody else gets the sign-in page,
+403, or (for what they may not even see) 404.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+from urllib.parse import quote
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.cache import never_cache
+
+from reviewhub.accounts.actors import actor_for
+from reviewhub.accounts.models import Member, Person
+from reviewhub.accounts.permissions import Action, MemberCaller, Target, require
+from reviewhub.core.actors import Actor
+from reviewhub.core.errors import NotFound, ReviewHubError
+from reviewhub.web.oops import oops
+
+T = TypeVar("T")
+View = Callable[..., HttpResponse]
+
+
+def enter(person: Person, slug: str) -> MemberCaller:
+    """The person as a member of the workspace. Raises NotFound when they are none (any more)."""
+    members = Member.objects.select_related("workspace", "person")
+    member = members.filter(workspace__slug=slug, person=person, is_active=True).first()
+    if member is None:
+        raise NotFound
+    return MemberCaller(member)
+
+
+@overload
+def page(action: Action) -> Callable[[View], View]: ...
+@overload
+def page(action: Action, of: Callable[..., tuple[T, Target]]) -> Callable[[View], View]: ...
+def page(action: Action, of: Callable[..., tuple[Any, Target]] | None = None) -> Callable[[View], View]:
+    """Makes a view of `view(request, caller, …)`.
+
+    Args:
+        action: what the visitor must be allowed to do; asked once, before the view.
+        of: loads the thing that the address names, with its Target; the view gets the thing. Without it the target is
+            the workspace, and the view gets what the address holds.
+    """
+
+    def wrap(view: View) -> View:
+        @never_cache
+        @functools.wraps(view)
+        def run(request: HttpRequest, slug: str, **rest: Any) -> HttpResponse:
+            person = request.user
+            if not isinstance(person, Person):
+                return redirect(f"/signin?next={quote(request.get_full_path())}")
+            if person.must_change_password:
+                return redirect("/account")
+            try:
+                caller = enter(person, slug)
+                if of is None:
+                    require(caller, action, Target(workspace_id=caller.workspace_id))
+                    return view(request, caller, **rest)
+                thing, target = of(caller, **rest)
+                require(caller, action, target)
+                return view(request, caller, thing)
+            except ReviewHubError as error:
+                return oops(request, error)
+
+        run.may = action  # type: ignore[attr-defined]
+        return run
+
+    return wrap
+
+
+def actor(request: HttpRequest, caller: MemberCaller) -> Actor:
+    """The member as whoever does something on a page."""
+    return actor_for(caller, source="page", ip=request.META.get("REMOTE_ADDR", ""))

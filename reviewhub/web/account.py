@@ -1,0 +1,86 @@
+"""One's own account: password, look, single-letter keys."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST, require_safe
+
+from reviewhub.accounts.change_password import change_password
+from reviewhub.accounts.models import Person
+from reviewhub.accounts.permissions import MemberCaller
+from reviewhub.accounts.queries import active_memberships
+from reviewhub.core.clock import now
+from reviewhub.core.errors import Invalid
+from reviewhub.web.render import shell
+
+THEMES = (("", "As the system"), ("light", "Light"), ("dark", "Dark"))
+
+
+@never_cache
+@require_safe
+def account(request: HttpRequest) -> HttpResponse:
+    """The settings of whoever is signed in."""
+    if not isinstance(request.user, Person):
+        return redirect("/signin?next=/account")
+    return _page(request, request.user, [])
+
+
+@require_POST
+def look(request: HttpRequest) -> HttpResponse:
+    """Saves theme and keys."""
+    person = request.user
+    if not isinstance(person, Person):
+        return redirect("/signin")
+    theme = request.POST.get("theme", "")
+    person.theme = theme if theme in {"", "light", "dark"} else ""
+    person.single_keys = bool(request.POST.get("single_keys"))
+    person.save(update_fields=["theme", "single_keys"])
+    messages.success(request, "Saved.")
+    return redirect("/account")
+
+
+@require_POST
+@sensitive_post_parameters("old", "new", "again")
+def password(request: HttpRequest) -> HttpResponse:
+    """Changes the password; this session stays, all others end."""
+    person = request.user
+    if not isinstance(person, Person):
+        return redirect("/signin")
+    given = request.POST
+    if given.get("new") != given.get("again"):
+        return _page(request, person, ["The two new passwords differ."])
+    try:
+        change_password(
+            person=person,
+            old=given.get("old", ""),
+            new=given.get("new", ""),
+            address=request.META.get("REMOTE_ADDR", ""),
+        )
+    except Invalid as error:
+        return _page(request, person, [each["message"] for each in error.errors])
+    update_session_auth_hash(request, person)
+    messages.success(request, "Your password is changed. Every other session of yours has ended.")
+    return redirect("/account")
+
+
+def _page(request: HttpRequest, person: Person, errors: list[str]) -> HttpResponse:
+    memberships = active_memberships(person)
+    first = memberships[0] if memberships else None
+    context = {
+        "nav": "account",
+        "now": now(),
+        "themes": THEMES,
+        "memberships": memberships,
+        "errors": errors,
+        "member": first,
+        "workspace": first.workspace if first else None,
+        "shell": shell(MemberCaller(first)) if first else None,
+        "must_change": person.must_change_password,
+    }
+    template = "web/new_password.html" if person.must_change_password or first is None else "web/account.html"
+    return render(request, template, context, status=422 if errors else 200)

@@ -1,0 +1,95 @@
+"""The queue: what waits, in the order of its deadlines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+
+from reviewhub.accounts.models import Agent, Team
+from reviewhub.accounts.permissions import Action, MemberCaller, scope_of
+from reviewhub.core.clock import now
+from reviewhub.reviews.queries import Filters, listed, newest_event, pending_count
+from reviewhub.tools.models import Risk, Tool
+from reviewhub.web.access import page
+from reviewhub.web.render import show
+from reviewhub.web.rows import Row, groups
+
+LIMITS = (50, 25, 100)
+OPTIONS = 60
+
+
+@dataclass(frozen=True)
+class Drop:
+    """One filter menu."""
+
+    label: str
+    name: str
+    options: list[tuple[str, bool]]
+
+    @property
+    def picked(self) -> str:
+        """The ticked options as words."""
+        return ", ".join(value for value, is_on in self.options if is_on)
+
+
+@page(Action.QUEUE_READ)
+def queue(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """One page of the queue with its filters. The number of queries does not depend on the rows."""
+    scope = scope_of(caller)
+    filters = _filters(request.GET, caller)
+    limit = int(request.GET["limit"]) if request.GET.get("limit") in {"25", "50", "100"} else LIMITS[0]
+    since = newest_event(
+        caller.workspace_id
+    )  # before the rows: what comes between is told twice, never missed
+    found = listed(scope, filters=filters, cursor=request.GET.get("cursor", ""), limit=limit)
+    at = now()
+    rows = [Row(one, at, caller) for one in found.rows]
+    context = {
+        "groups": groups(rows),
+        "rows": rows,
+        "first": rows[0] if rows else None,
+        "filters": filters,
+        "drops": _drops(caller, filters),
+        "more": _with(request.GET, cursor=found.next) if found.next else "",
+        "is_first_page": not request.GET.get("cursor"),
+        "pending": pending_count(scope),
+        "since": since,
+        "is_live": filters.state == "pending",
+    }
+    return show(request, caller, "web/queue.html", context, nav="queue")
+
+
+def _filters(given: QueryDict, caller: MemberCaller) -> Filters:
+    return Filters(
+        text=given.get("q", "")[:200],
+        state="any" if given.get("state") == "any" else "pending",
+        claimed_by=caller.member.pk if given.get("mine") else None,
+        unclaimed=bool(given.get("free")),
+        overdue=bool(given.get("late")),
+        risks=tuple(value for value in given.getlist("risk") if value in Risk.values),
+        tools=tuple(given.getlist("tool")[:OPTIONS]),
+        agents=tuple(given.getlist("agent")[:OPTIONS]),
+        teams=tuple(given.getlist("team")[:OPTIONS]),
+    )
+
+
+def _drops(caller: MemberCaller, filters: Filters) -> list[Drop]:
+    workspace = caller.workspace_id
+    teams = Team.objects.filter(workspace_id=workspace).order_by("name").values_list("name", flat=True)
+    agents = Agent.objects.filter(workspace_id=workspace).order_by("name").values_list("name", flat=True)
+    tools = (
+        Tool.objects.filter(workspace_id=workspace).order_by("name").values_list("name", flat=True).distinct()
+    )
+    return [
+        Drop("Team", "team", [(name, name in filters.teams) for name in teams[:OPTIONS]]),
+        Drop("Risk", "risk", [(value, value in filters.risks) for value in reversed(Risk.values)]),
+        Drop("Tool", "tool", [(name, name in filters.tools) for name in tools[:OPTIONS]]),
+        Drop("Agent", "agent", [(name, name in filters.agents) for name in agents[:OPTIONS]]),
+    ]
+
+
+def _with(given: QueryDict, **changes: str) -> str:
+    pairs = [(name, value) for name, values in given.lists() if name not in changes for value in values]
+    return urlencode([*pairs, *changes.items()])

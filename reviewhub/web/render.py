@@ -1,0 +1,81 @@
+"""A page inside the shell: the workspace, where one may go, and what waits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from reviewhub.accounts.models import Workspace
+from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
+from reviewhub.core.clock import now
+from reviewhub.reviews.queries import pending_count
+
+
+@dataclass(frozen=True)
+class Item:
+    """One line of the main navigation."""
+
+    path: str
+    name: str
+    short: str
+    icon: str
+    action: Action
+
+
+ITEMS = (
+    Item("queue", "Queue", "Queue", "inbox", Action.QUEUE_READ),
+    Item("runs", "Runs", "Runs", "branch", Action.QUEUE_READ),
+    Item("audit", "Audit log", "Audit", "log", Action.AUDIT_READ),
+    Item("policy", "Policy", "Policy", "shield", Action.POLICY_READ),
+    Item("tools", "Tools", "Tools", "tool", Action.TOOLS_READ),
+    Item("agents", "Agents and keys", "Agents", "bot", Action.AGENTS_READ),
+    Item("people", "People and teams", "People", "users", Action.PEOPLE_READ),
+)
+
+
+@dataclass(frozen=True)
+class Shell:
+    """What stands around every page."""
+
+    items: list[Item]
+    pending: str
+    others: list[Workspace]
+
+
+def show(
+    request: HttpRequest,
+    caller: MemberCaller,
+    template: str,
+    context: dict[str, Any],
+    *,
+    nav: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    """Renders `template` with `context` and the shell. Costs three small queries, whatever the page shows."""
+    whole = {
+        "workspace": caller.member.workspace,
+        "member": caller.member,
+        "nav": nav,
+        "now": now(),
+        "shell": shell(caller),
+        **context,
+    }
+    return render(request, template, whole, status=status)
+
+
+def may(caller: MemberCaller, action: Action) -> bool:
+    """Whether the caller may do this to what belongs to the whole workspace; pages hide what they may not."""
+    return allowed(caller, action, Target(workspace_id=caller.workspace_id))
+
+
+def shell(caller: MemberCaller) -> Shell:
+    """Navigation, narrowed to what the caller may see."""
+    others = Workspace.objects.filter(members__person=caller.member.person, members__is_active=True)
+    return Shell(
+        items=[item for item in ITEMS if may(caller, item.action)],
+        pending=pending_count(scope_of(caller)),
+        others=list(others.exclude(pk=caller.workspace_id).order_by("name")[:20]),
+    )

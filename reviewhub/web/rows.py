@@ -1,0 +1,117 @@
+"""One request as the queue shows it: read once, with nothing that a row would have to ask the database for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from reviewhub.accounts.models import Role
+from reviewhub.accounts.permissions import MemberCaller
+from reviewhub.core.display.durations import SOON
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.states import RequestState
+
+GROUPS = (
+    ("late", "Overdue"),
+    ("soon", "Due within 15 minutes"),
+    ("day", "Due within a day"),
+    ("later", "Later, or no deadline"),
+)
+WORDS = {
+    RequestState.APPROVED: ("ok", "check", "approved"),
+    RequestState.EDITED: ("warn", "edit", "edited"),
+    RequestState.REJECTED: ("bad", "x", "rejected"),
+    RequestState.RESPONDED: ("info", "reply", "answered"),
+    RequestState.EXPIRED: ("warn", "clock", "nobody answered in time"),
+    RequestState.WITHDRAWN: ("info", "rewind", "withdrawn"),
+    RequestState.CANCELLED: ("info", "stop", "cancelled"),
+    RequestState.HAPPENED: ("ok", "check", "said it happened"),
+    RequestState.DID_NOT_HAPPEN: ("warn", "x", "said it did not happen"),
+    RequestState.SKIPPED: ("info", "right", "skipped"),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the queue."""
+
+    request: ReviewRequest
+    now: datetime
+    caller: MemberCaller
+
+    @property
+    def group(self) -> str:
+        """Which group it stands in, by the time left."""
+        deadline = self.request.deadline_at
+        if deadline is None:
+            return "later"
+        left = (deadline - self.now).total_seconds()
+        if left <= 0:
+            return "late"
+        return "soon" if left <= SOON else "day" if left <= timedelta(days=1).total_seconds() else "later"
+
+    @property
+    def sort(self) -> str:
+        """Its place inside the group: risk, then age. Compared as text by the browser too."""
+        return f"{9 - self.request.risk_rank}-{self.request.number:012d}"
+
+    @property
+    def holder(self) -> str:
+        """Whose claim holds, `You` for one's own; empty for nobody's."""
+        row = self.request
+        member = row.claimed_by
+        if (
+            member is None
+            or row.claimed_until is None
+            or row.claimed_until <= self.now
+            or not member.is_active
+        ):
+            return ""
+        return "You" if member.pk == self.caller.member.pk else member.person.name
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still waits."""
+        return self.request.state == RequestState.PENDING
+
+    @property
+    def outcome(self) -> tuple[str, str, str]:
+        """Tone, icon and words of a decided row."""
+        tone, icon, word = WORDS[RequestState(self.request.state)]
+        who = self.request.decided_by_name
+        return tone, icon, word if self.request.state == RequestState.EXPIRED else f"{who} {word}"
+
+    @property
+    def pick(self) -> str:
+        """What a bulk decision names: the request with the version and digest that were shown."""
+        row = self.request
+        return f"{row.number}:{row.version}:{row.digest}"
+
+    @property
+    def can_pick(self) -> bool:
+        """Whether this person's role may decide at all; whether this request, is asked when they do."""
+        return self.is_open and self.caller.member.role != Role.MANAGER
+
+    @property
+    def bulk(self) -> str:
+        """`low` when it may be approved together with others of its tool."""
+        row = self.request
+        is_plain = row.risk == "low" and row.failed_checks == 0 and row.kind == ReviewRequest.Kind.APPROVAL
+        return "low" if is_plain else row.risk
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows that are due in the same span of time."""
+
+    key: str
+    title: str
+    rows: list[Row]
+
+
+def groups(rows: list[Row]) -> list[Group]:
+    """All groups in order, also the empty ones (a live row may need one), each by risk and then age."""
+    return [
+        Group(key, title, sorted((row for row in rows if row.group == key), key=lambda row: row.sort))
+        for key, title in GROUPS
+    ]

@@ -1,0 +1,60 @@
+"""Signing in and out."""
+
+from __future__ import annotations
+
+from django.contrib.auth import login, logout
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from reviewhub.accounts.models import Person
+from reviewhub.accounts.queries import active_memberships
+from reviewhub.accounts.sign_in import sign_in
+from reviewhub.core.errors import ReviewHubError
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def signin(request: HttpRequest) -> HttpResponse:
+    """The form, and what comes of it."""
+    following = request.POST.get("next") or request.GET.get("next") or ""
+    if not url_has_allowed_host_and_scheme(following, allowed_hosts=None):
+        following = ""
+    if request.method != "POST":
+        return render(request, "web/signin.html", {"next": following})
+    email = request.POST.get("email", "")
+    try:
+        person = sign_in(
+            email=email,
+            password=request.POST.get("password", ""),
+            address=request.META.get("REMOTE_ADDR", ""),
+        )
+    except ReviewHubError as error:
+        context = {"next": following, "email": email, "error": error.message}
+        return render(request, "web/signin.html", context, status=error.status)
+    login(request, person)
+    return redirect("/account" if person.must_change_password else following or "/")
+
+
+@require_POST
+def signout(request: HttpRequest) -> HttpResponse:
+    """Ends the session; by POST only, so that no link and no picture can do it."""
+    logout(request)
+    return redirect("/signin")
+
+
+@never_cache
+def home(request: HttpRequest) -> HttpResponse:
+    """The queue of the first workspace one belongs to."""
+    person = request.user
+    if not isinstance(person, Person):
+        return redirect("/signin")
+    memberships = active_memberships(person)
+    if not memberships:
+        logout(request)
+        return redirect("/signin")
+    return redirect(f"/{memberships[0].workspace.slug}/queue")

@@ -1,0 +1,307 @@
+// Keyboard, countdown and live behaviour. The server stays the source of truth: a key moves focus or opens a form,
+// it never sends a decision, and every page works without this file.
+(() => {
+  "use strict";
+  const $ = (selector, root = document) => root.querySelector(selector);
+  const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const body = document.body;
+  const home = body.dataset.home || "/";
+
+  // Buttons with commandfor work without script where the browser knows them; this is the fallback.
+  if (!("commandForElement" in HTMLButtonElement.prototype)) {
+    document.addEventListener("click", (event) => {
+      const button = event.target.closest("[commandfor]");
+      const dialog = button && document.getElementById(button.getAttribute("commandfor"));
+      if (dialog) button.getAttribute("command") === "close" ? dialog.close() : dialog.showModal();
+    });
+  }
+  const open = (id) => {
+    const dialog = document.getElementById(id);
+    if (dialog && !dialog.open) dialog.showModal();
+  };
+
+  // ---- time: counted from the server's clock, in words as the server writes them ----
+  const offset = body.dataset.now ? Date.parse(body.dataset.now) - Date.now() : 0;
+  const length = (seconds) => {
+    const s = Math.max(0, Math.floor(seconds));
+    if (s < 60) return `${s} s`;
+    if (s < 3600) return `${Math.floor(s / 60)} m`;
+    const [big, small, unit, rest] = s < 86400 ? ["h", "m", 3600, 60] : ["d", "h", 86400, 3600];
+    const left = Math.floor((s % unit) / rest);
+    return `${Math.floor(s / unit)} ${big}${left ? ` ${left} ${small}` : ""}`;
+  };
+  const said = new Map();
+  const tick = () => {
+    const now = (Date.now() + offset) / 1000;
+    $$("[data-due]").forEach((node) => {
+      const left = Number(node.dataset.due) - now;
+      const allowed = Math.max(1, Number(node.dataset.due) - Number(node.dataset.from));
+      const words = left <= 0 ? `${length(-left)} late`
+        : left <= 900 ? `${Math.floor(left / 60)}:${String(Math.floor(left % 60)).padStart(2, "0")}` : length(left);
+      const text = $("span", node);
+      if (text && text.textContent !== words) text.textContent = words;
+      node.classList.toggle("due--late", left <= 0);
+      node.classList.toggle("due--soon", left > 0 && left <= 900);
+      $(".arc", node)?.setAttribute("stroke-dasharray", `${(37.7 * Math.min(1, Math.max(0, left / allowed))).toFixed(1)} 37.7`);
+      announce(node, left);
+    });
+  };
+  // Screen readers hear the open request's deadline at five minutes and at one, not each second.
+  const announce = (node, left) => {
+    if (!node.closest("#decide-state")) return;
+    for (const minutes of [5, 1]) {
+      const key = `${node.dataset.due}-${minutes}`;
+      if (left <= minutes * 60 && left > minutes * 60 - 5 && !said.has(key)) {
+        said.set(key, true);
+        tell(`${minutes} minute${minutes > 1 ? "s" : ""} left to decide`);
+      }
+    }
+  };
+  const tell = (words) => {
+    let region = $("#told");
+    if (!region) {
+      region = Object.assign(document.createElement("p"), { id: "told", className: "vh" });
+      region.setAttribute("role", "status");
+      body.append(region);
+    }
+    region.textContent = words;
+  };
+  setInterval(tick, 1000);
+  tick();
+
+  // ---- forms: one click is one decision; what was typed survives a reload of the tab ----
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!form.matches("[data-once]")) return;
+    if (form.dataset.sent) { event.preventDefault(); return; }
+    form.dataset.sent = "1";
+    const button = event.submitter;
+    if (button) {
+      button.classList.add("is-busy");
+      button.setAttribute("aria-busy", "true");
+    }
+    if (form.dataset.draft) sessionStorage.removeItem(`draft-${form.dataset.draft}`);
+  });
+  // A page that comes back from the history may be sent again: the server knows the key and answers the same.
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) location.reload();
+  });
+  const form = $("[data-draft]");
+  const typedIn = () => (form ? [...form.elements].filter((one) => one.name && one.matches("textarea, input[type=text]")) : []);
+  if (form) {
+    const key = `draft-${form.dataset.draft}`;
+    const kept = JSON.parse(sessionStorage.getItem(key) || "{}");
+    typedIn().forEach((one) => { if (kept[one.name] !== undefined && one.value === one.defaultValue) one.value = kept[one.name]; });
+    document.addEventListener("input", (event) => {
+      if (event.target.form !== form) return;
+      const changed = typedIn().filter((one) => one.value !== one.defaultValue).map((one) => [one.name, one.value]);
+      sessionStorage.setItem(key, JSON.stringify(Object.fromEntries(changed)));
+    });
+  }
+  $$("form[data-auto]").forEach((one) => one.addEventListener("change", (event) => {
+    if (!event.target.closest(".drop__panel")) one.requestSubmit();
+  }));
+  $("[data-focus]")?.focus();
+
+  // Approving waits until every cut value was opened; the box that says so ticks itself then.
+  const cuts = $$("details[data-cut]");
+  const seen = $("[data-seen]");
+  const gate = () => { const button = $("[data-needs-seen]"); if (button && seen) button.disabled = !seen.checked; };
+  if (seen) {
+    if (cuts.length && cuts.length === $$("[data-cut]").length) {
+      cuts.forEach((one) => one.addEventListener("toggle", () => {
+        if (one.open) one.dataset.read = "1";
+        if (cuts.every((each) => each.dataset.read)) { seen.checked = true; gate(); }
+      }));
+    }
+    seen.addEventListener("change", gate);
+    gate();
+  }
+  const word = $("[data-word]");
+  if (word) {
+    const button = word.form.querySelector(".btn--ok");
+    const compare = () => { button.disabled = word.value.trim() !== word.dataset.word; };
+    word.addEventListener("input", compare);
+    compare();
+  }
+
+  // ---- queue rows: the keyboard's place, the panel that follows it, ticked rows ----
+  const rows = () => $$(".list [data-group] .row");
+  let place = null;
+  let peeking = 0;
+  const go = (step) => {
+    const all = rows();
+    if (!all.length) return;
+    const from = all.indexOf(place);
+    place = all[Math.min(all.length - 1, Math.max(0, from < 0 ? 0 : from + step))];
+    mark();
+    $(".row__link", place).focus({ preventScroll: true });
+    place.scrollIntoView({ block: "nearest" });
+    clearTimeout(peeking);
+    peeking = setTimeout(() => { if (window.htmx && $("#peek")) window.htmx.ajax("GET", `${place.dataset.href}/peek`, { target: "#peek", swap: "innerHTML" }); }, 80);
+  };
+  const mark = () => rows().forEach((row) => {
+    row.classList.toggle("is-on", row === place);
+    $(".row__link", row).toggleAttribute("aria-current", row === place);
+  });
+  if (rows().length && $("#peek")) { place = rows()[0]; mark(); }
+  document.addEventListener("focusin", (event) => {
+    const row = event.target.closest(".row");
+    if (row && row !== place) { place = row; mark(); }
+  });
+
+  const bulk = $("[data-bulk]");
+  const countPicks = () => {
+    if (!bulk) return;
+    const picked = rows().filter((row) => $(".row__pick input", row)?.checked && !$(".gone-mark", row));
+    bulk.hidden = picked.length === 0;
+    rows().forEach((row) => row.classList.toggle("is-picked", picked.includes(row)));
+    const low = picked.every((row) => row.dataset.bulkRisk === "low");
+    const one = new Set(picked.map((row) => row.dataset.tool)).size === 1;
+    const approve = $("[value=approve]", bulk);
+    approve.disabled = !(low && one);
+    approve.textContent = `Approve ${picked.length}…`;
+    $("b", bulk).textContent = `${picked.length} selected`;
+    $(".bulk__why", bulk).textContent = !low ? "Only low risk without a failed check can be approved together"
+      : one ? "All low risk, same tool" : "Different tools, approve them one by one";
+  };
+  document.addEventListener("change", (event) => { if (event.target.closest(".row__pick")) countPicks(); });
+  countPicks();
+
+  // ---- live updates: new rows wait behind a pill, cells change in place, nothing moves under the hand ----
+  const buffer = $("#fresh-rows");
+  const pill = $("#fresh");
+  let hiddenSince = 0;
+  document.addEventListener("visibilitychange", () => { if (document.hidden) hiddenSince = Date.now(); });
+  const arrived = () => {
+    if (!buffer) return;
+    // A row that is told twice (the server would rather repeat than miss one) is the one that already stands there.
+    $$(".row", buffer).forEach((row) => { if (document.querySelectorAll(`[id="${row.id}"]`).length > 1) row.remove(); });
+    const waiting = $$(".row", buffer);
+    const nobodyLooks = hiddenSince && document.hidden && Date.now() - hiddenSince > 60000 && !$(".row__pick :checked");
+    if (waiting.length && (!rows().length || nobodyLooks)) { reveal(); return; }
+    pill.hidden = waiting.length === 0;
+    $("#fresh-words").textContent = `${waiting.length} new request${waiting.length === 1 ? "" : "s"}`;
+  };
+  const reveal = () => {
+    const before = place && place.getBoundingClientRect().top;
+    $$(".row", buffer).forEach((row) => {
+      const section = $(`[data-group="${row.dataset.in}"]`);
+      const list = $("ol", section);
+      const next = $$(".row", list).find((other) => other.dataset.sort > row.dataset.sort);
+      row.classList.add("is-new");
+      list.insertBefore(row, next || null);
+    });
+    $$(".list [data-group]").forEach((section) => {
+      // Decided rows leave now, on the reader's own wish.
+      $$(".row", section).forEach((row) => { if ($(".gone-mark", row) && row !== place) row.remove(); });
+      const count = $$(".row", section).length;
+      section.hidden = count === 0;
+      $(".group .num", section).textContent = count;
+    });
+    $("#empty")?.remove();
+    pill.hidden = true;
+    const list = $("#list");
+    if (before !== null && place) list.scrollTop += place.getBoundingClientRect().top - before;
+    if (!place && rows().length) { place = rows()[0]; mark(); }
+    countPicks();
+  };
+  pill?.addEventListener("click", reveal);
+
+  const live = $("[data-live]");
+  let since = body.dataset.since || "";
+  let downAt = 0;
+  let poll = 0;
+  const state = (name, words) => {
+    if (!live) return;
+    live.className = `live${name ? ` live--${name}` : ""}`;
+    if (live.textContent !== words) live.textContent = words;
+  };
+  if (window.htmx) {
+    // Called anew for each try, so a connection that comes back asks for what it missed.
+    window.htmx.createWebSocket = (url) => new WebSocket(`${url}?since=${encodeURIComponent(since)}`);
+    window.htmx.config.wsReconnectDelay = (tries) => [1, 2, 4, 8, 15][Math.min(tries, 4)] * 1000 * (0.75 + Math.random() / 2);
+    body.addEventListener("htmx:wsOpen", () => { downAt = 0; clearInterval(poll); poll = 0; state("", "Live"); });
+    body.addEventListener("htmx:wsClose", () => {
+      downAt = downAt || Date.now();
+      setTimeout(() => { if (downAt && Date.now() - downAt >= 3000) state(navigator.onLine ? "wait" : "off", navigator.onLine ? "Reconnecting" : "Offline"); }, 3100);
+      setTimeout(() => { if (downAt && !poll) { state("wait", "Checking every 10 s"); poll = setInterval(refresh, 10000); } }, 30000);
+    });
+    body.addEventListener("htmx:wsAfterMessage", () => {
+      const mark = $("#live-since");
+      if (mark?.dataset.since) since = mark.dataset.since;
+      const count = $("#nav-count");
+      if (count && mark?.dataset.pending) count.firstChild.textContent = mark.dataset.pending;
+      if (count && $("#top-count")) $("#top-count").textContent = count.firstChild.textContent;
+      if (mark?.dataset.pending && $("#list")) document.title = document.title.replace(/^(\(\S+\) )?/, mark.dataset.pending === "0" ? "" : `(${mark.dataset.pending}) `);
+      if (mark?.hasAttribute("data-reload")) location.reload();
+      if (mark?.hasAttribute("data-locked")) lock();
+      arrived();
+      countPicks();
+      tick();
+    });
+    // What is being typed into, or has focus, is never replaced.
+    body.addEventListener("htmx:oobBeforeSwap", (event) => {
+      if (event.detail.target?.contains(document.activeElement) && document.activeElement !== body) event.preventDefault();
+    });
+  }
+  // Without the socket the page asks for itself every ten seconds, but never over something that is being typed.
+  const refresh = () => { if (!form && !$(".row__pick :checked")) location.reload(); };
+  // The request was decided or changed elsewhere: the form is locked, what was typed stays readable.
+  const lock = () => {
+    if (!form) return;
+    [...form.elements].forEach((one) => { if (one.matches("button")) one.disabled = true; });
+    form.dataset.sent = "1";
+  };
+
+  // ---- keys ----
+  const typing = (target) => target.closest("input:not([type=checkbox],[type=radio]), textarea, select, [contenteditable]");
+  const click = (selector) => { const node = $(selector); if (node) node.click(); return !!node; };
+  const jump = { q: "queue", r: "runs", l: "audit", p: "policy" };
+  let lead = 0;
+  const queueKeys = {
+    j: () => go(1),
+    k: () => go(-1),
+    x: () => place && $(".row__pick input", place)?.click(),
+    n: () => pill && !pill.hidden && pill.click(),
+    a: () => visit("?mode=approve#decide"),
+    e: () => visit("?mode=edit"),
+    r: () => visit("?mode=reject#decide"),
+    s: () => visit("?mode=respond#decide"),
+    q: () => visit("?mode=ask#decide"),
+    c: () => visit(""),
+  };
+  const visit = (rest) => { if (place) location.href = place.dataset.href + rest; };
+  document.addEventListener("keydown", (event) => {
+    const key = event.key;
+    if ((event.ctrlKey || event.metaKey) && key.toLowerCase() === "k") { event.preventDefault(); open("find"); return; }
+    if ((event.ctrlKey || event.metaKey) && key === "Enter" && !$("dialog[open]")) {
+      const target = event.target.form || form;
+      if (target && target.matches("[data-once]")) { event.preventDefault(); target.requestSubmit(); }
+      return;
+    }
+    if (key === "Escape") {
+      $$("details.drop[open]").forEach((one) => { one.open = false; $("summary", one).focus(); });
+      if (typing(event.target)) event.target.blur();
+      return;
+    }
+    if (body.dataset.keys === "off" || event.ctrlKey || event.metaKey || event.altKey || $("dialog[open]") || typing(event.target)) return;
+    const now = performance.now();
+    if (now - lead < 900 && jump[key]) { event.preventDefault(); location.href = home + jump[key]; return; }
+    if (key === "g") { lead = now; return; }
+    let hit = true;
+    if (key === "?") open("keys");
+    else if (key === "/") { const box = $("#q"); box && box.offsetParent ? box.focus() : open("find"); }
+    else if (key === "m" && $("#cm")) $("#cm").focus();
+    else if ($("#list") && queueKeys[key]) queueKeys[key]();
+    else if (/^[a-z]$/.test(key) && $(`[data-key-form="${key}"]`)) $(`[data-key-form="${key}"]`).requestSubmit();
+    else if (/^[a-z]$/.test(key)) hit = click(`[data-key="${key}"]`);
+    else hit = false;
+    if (hit) event.preventDefault();
+  });
+  document.addEventListener("click", (event) => {
+    $$("details.drop[open]").forEach((one) => { if (!one.contains(event.target)) one.open = false; });
+    const copy = event.target.closest("[data-copy]");
+    if (copy) navigator.clipboard?.writeText(copy.dataset.copy).then(() => tell("Copied"));
+  });
+})();

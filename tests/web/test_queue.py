@@ -1,0 +1,158 @@
+"""The queue through HTTP."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from reviewhub.accounts.models import Member
+from reviewhub.core.clock import now
+from reviewhub.reviews.models import ReviewRequest
+from tests.cast import Cast
+from tests.web.make import waiting
+
+As = Callable[[Member], Client]
+
+
+def numbers(page: str) -> list[str]:
+    return [part.split('"')[0] for part in page.split('id="rq-')[1:] if "-" not in part.split('"')[0]]
+
+
+def get(client: Client, path: str = "/northwind/queue") -> str:
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.content.decode()[:500]
+    return answer.content.decode()
+
+
+def test_a_stranger_gets_404(cast: Cast, as_: As) -> None:
+    waiting(cast.support)
+    assert as_(cast.mallory).get("/northwind/queue").status_code == 404
+
+
+def test_a_reviewer_sees_their_teams_requests_only(cast: Cast, as_: As) -> None:
+    ours, theirs = waiting(cast.support), waiting(cast.finance, agent="treasury")
+    assert numbers(get(as_(cast.bob))) == [str(ours.number)]
+    assert numbers(get(as_(cast.dave))) == [str(theirs.number)]
+
+
+@pytest.mark.parametrize("who", ["alice", "carol"])
+def test_admins_and_managers_see_all(cast: Cast, as_: As, who: str) -> None:
+    waiting(cast.support)
+    waiting(cast.finance, agent="treasury")
+    assert len(numbers(get(as_(cast.people[who])))) == 2
+
+
+def test_an_empty_queue_says_so(cast: Cast, as_: As) -> None:
+    assert "Nothing waits for you" in get(as_(cast.bob))
+
+
+def test_groups_by_time_left_then_risk_then_age(cast: Cast, as_: As) -> None:
+    later = waiting(cast.support, seconds=None)
+    low = waiting(cast.support, seconds=7000, risk="low")
+    high = waiting(cast.support, seconds=8000, risk="critical")
+    soon = waiting(cast.support, seconds=300, risk="low")
+    late = waiting(cast.support, seconds=-60, risk="low")
+    page = get(as_(cast.bob))
+    assert numbers(page) == [str(row.number) for row in (late, soon, high, low, later)]
+
+
+def test_hostile_text_is_shown_as_text(cast: Cast, as_: As) -> None:
+    waiting(
+        cast.support,
+        tool="<img src=x onerror=alert(1)>",
+        arguments='{"reason":"<script>alert(1)</script>\\u202e\\" hx-get=/x "}',
+        template="Refund {reason}",
+    )
+    page = get(as_(cast.bob))
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    assert "U+202E" in page
+    assert '" hx-get=/x' not in page
+
+
+def test_the_list_reads_no_arguments_and_asks_the_same_for_2_and_60_rows(cast: Cast, as_: As) -> None:
+    client = as_(cast.bob)
+    for _ in range(2):
+        waiting(cast.support)
+    with CaptureQueriesContext(
+        connection,
+    ) as few:
+        get(client)
+    for _ in range(58):
+        waiting(cast.support)
+    with CaptureQueriesContext(connection) as many:
+        assert len(numbers(get(client, "/northwind/queue?limit=100"))) == 60
+    assert len(many) == len(few) <= 16
+    assert not any("toolcalls_callversion" in query["sql"] for query in many)
+
+
+def test_pages_hold_every_request_once(cast: Cast, as_: As) -> None:
+    for seconds in (*range(30), *[None] * 30):
+        waiting(cast.support, seconds=None if seconds is None else 1000 + 10 * seconds)
+    client = as_(cast.bob)
+    seen: list[str] = []
+    path = "/northwind/queue?limit=25"
+    while path:
+        page = get(client, path)
+        seen += numbers(page)
+        more = page.split('href="?limit=25&amp;cursor=')[1:]
+        path = f"/northwind/queue?limit=25&cursor={more[0].split(chr(34))[0]}" if more else ""
+    assert len(seen) == len(set(seen)) == 60
+
+
+@pytest.mark.parametrize("cursor", ["x", "W10", "WyJhIiwiYiJd"])
+def test_a_foreign_cursor_is_refused(cast: Cast, as_: As, cursor: str) -> None:
+    assert as_(cast.bob).get(f"/northwind/queue?cursor={cursor}").status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("q=4001", {4001}),
+        ("q=%234002", {4002}),
+        ("q=wire", {4002}),
+        ("tool=bank.wire", {4002}),
+        ("risk=low", {4001}),
+        ("risk=nonsense", {4001, 4002, 4003}),
+        ("late=1", {4003}),
+        ("mine=1", {4001}),
+        ("free=1", {4002, 4003}),
+        ("agent=treasury", {4002}),
+        ("state=any", {4001, 4002, 4003}),
+        ("q=nothing-like-it", set()),
+    ],
+)
+def test_filters(cast: Cast, as_: As, query: str, found: set[int]) -> None:
+    claimed = waiting(cast.support, risk="low")
+    claimed.claimed_by, claimed.claimed_until = cast.bob, now() + timedelta(minutes=5)
+    claimed.save()
+    waiting(cast.support, tool="bank.wire", agent="treasury")
+    waiting(cast.support, seconds=-5)
+    page = get(as_(cast.bob), f"/northwind/queue?{query}")
+    assert {int(number) for number in numbers(page)} == found
+
+
+def test_a_claim_that_ran_out_is_nobodys(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support)
+    row.claimed_by, row.claimed_until = cast.alice, now() - timedelta(seconds=1)
+    row.save()
+    assert "Alice" not in get(as_(cast.bob))
+
+
+def test_decided_rows_are_named_with_who_and_what(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support)
+    ReviewRequest.objects.filter(pk=row.pk).update(
+        state="rejected", decided_at=now(), decided_by_name="Alice"
+    )
+    client = as_(cast.bob)
+    assert numbers(get(client)) == []
+    assert "rejected" in get(client, "/northwind/queue?state=any")
+
+
+def test_managers_get_no_bulk_form(cast: Cast, as_: As) -> None:
+    waiting(cast.support)
+    assert 'name="pick"' in get(as_(cast.bob))
+    assert 'name="pick"' not in get(as_(cast.carol))
