@@ -163,7 +163,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "/static/"
-STATIC_ROOT = VAR / "static"
+STATIC_ROOT = Path(env.text("STATIC_ROOT", str(VAR / "static")))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # Until `collectstatic` ran (tests, a fresh checkout) files are served from where they lie.
 WHITENOISE_USE_FINDERS = not (STATIC_ROOT / "staticfiles.json").exists()
@@ -187,7 +187,8 @@ if PRODUCTION:
     SECURE_HSTS_SECONDS = env.number("SECURE_HSTS_SECONDS", 31_536_000)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
-    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    # No SECURE_PROXY_SSL_HEADER: it would believe any visitor. The server takes scheme and address from the proxies named
+    # in FORWARDED_ALLOW_IPS, and from nobody else.
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

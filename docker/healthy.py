@@ -1,0 +1,9 @@
+"""The container's health check: the web process answers `/healthz`."""
+
+import os
+import sys
+from urllib.request import urlopen
+
+port = os.environ.get("PORT", "8000")
+with urlopen(f"http://127.0.0.1:{port}/healthz", timeout=4) as answer:  # noqa: S310  a fixed local address
+    sys.exit(answer.status != 200)
