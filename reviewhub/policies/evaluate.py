@@ -28,8 +28,9 @@ NONE_YET = "no policy is published"
 class CallFacts:
     """What policy may know of a call, apart from whose it is.
 
-    `registered`, `effect` and `schema_problem` are facts of the server; the rest are the agent's claims, which hold
-    a call back and never let one through. Times are in seconds.
+    `registered` and `schema_problem` are facts of the server, `effect` is the registered one or a stronger one that
+    the agent claims (`rules.effective_effect`); the rest are the agent's claims, which hold a call back and never let
+    one through. Times are in seconds.
     """
 
     tool: str
