@@ -1,0 +1,42 @@
+"""Reads of checkpoints for the API and the pages; lists never load a state."""
+
+from __future__ import annotations
+
+import uuid
+
+from reviewhub.accounts.models import Agent
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.core import keyset
+from reviewhub.core.errors import NotFound
+from reviewhub.core.keyset import Page
+from reviewhub.runs.models import Branch
+
+
+def for_agent(agent: Agent, checkpoint_id: uuid.UUID) -> Checkpoint:
+    """A checkpoint of one of this agent's runs. Raises NotFound, also for one of another agent."""
+    return _found(
+        Checkpoint.objects.filter(pk=checkpoint_id, run__agent=agent).select_related("branch", "run").first()
+    )
+
+
+def in_workspace(workspace_id: uuid.UUID, checkpoint_id: uuid.UUID) -> Checkpoint:
+    """A checkpoint of the workspace; whether the reader may see its run is the caller's question. Raises NotFound."""
+    rows = Checkpoint.objects.filter(pk=checkpoint_id, workspace_id=workspace_id)
+    return _found(rows.select_related("branch", "run").first())
+
+
+def head_of(branch: Branch) -> Checkpoint | None:
+    """The newest checkpoint of a branch, None before the first."""
+    return None if branch.head is None else Checkpoint.objects.select_related("branch").get(pk=branch.head)
+
+
+def of_run(run_id: uuid.UUID, *, cursor: str = "", limit: int = 50) -> Page[Checkpoint]:
+    """A page of a run's checkpoints on all branches, the newest first. Raises Invalid for a foreign cursor."""
+    rows = Checkpoint.objects.filter(run_id=run_id).select_related("branch").defer("body")
+    return keyset.newest_first(rows, cursor=cursor, limit=limit)
+
+
+def _found(checkpoint: Checkpoint | None) -> Checkpoint:
+    if checkpoint is None:
+        raise NotFound("There is no such checkpoint.")
+    return checkpoint
