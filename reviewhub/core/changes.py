@@ -1,6 +1,6 @@
-"""Edits of arguments, as a list of changes: pure, on canonical texts.
+"""Edits of arguments and states, as a list of changes: pure, on canonical texts.
 
-A person who edits one value sends that one change, never the whole arguments: so numbers that a browser
+A person who edits one value sends that one change, never the whole value: so numbers that a browser
 would round and secrets that a page masks keep their bytes. Changes are applied in order, each to what the
 one before left:
 
@@ -8,7 +8,7 @@ one before left:
 * `insert` adds: a member that does not exist yet, or a list element before an index (`-` means at the end);
 * `remove` takes away what is there.
 
-Paths are JSON pointers (RFC 6901). The whole arguments cannot be replaced: a new tool call is not an edit.
+Paths are JSON pointers (RFC 6901). The whole value cannot be replaced: a new tool call is not an edit.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Literal, TypeAlias, cast
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
-from reviewhub.core.errors import Invalid
 from reviewhub.core.comparing import compare
+from reviewhub.core.errors import Invalid
 
 Op = Literal["set", "insert", "remove"]
 MAX_CHANGES = 1000
@@ -57,11 +57,12 @@ def parse_changes(tree: Tree, *, at: str = "/changes") -> tuple[Change, ...]:
 
 
 def apply_changes(
-    arguments_text: str,
+    before: str,
     changes: Sequence[Change],
     *,
     at: str = "/changes",
     max_bytes: int = canonical.MAX_BYTES,
+    max_values: int = canonical.MAX_VALUES,
 ) -> str:
     """The canonical text after `changes`; values that no change names keep their bytes.
 
@@ -71,17 +72,17 @@ def apply_changes(
     """
     if len(changes) > MAX_CHANGES:
         raise Invalid.at(at, f"has {len(changes)} changes; the limit is {MAX_CHANGES}", "too_long")
-    tree = canonical.parse(arguments_text)
+    tree = canonical.parse(before, max_bytes=max_bytes, max_values=max_values)
     for position, change in enumerate(changes):
         _apply(tree, change, f"{at}/{position}")
     text = canonical.dumps(tree)
     size = len(text.encode())
     if size > max_bytes:
-        raise Invalid.at(at, f"make arguments of {size} bytes; the limit is {max_bytes}", "too_large")
+        raise Invalid.at(at, f"make a value of {size} bytes; the limit is {max_bytes}", "too_large")
     try:
-        canonical.parse(text)
+        canonical.parse(text, max_bytes=max_bytes, max_values=max_values)
     except canonical.BadJson as error:
-        raise Invalid.at(at, f"make arguments that are not acceptable: {error}", error.code) from error
+        raise Invalid.at(at, f"make a value that is not acceptable: {error}", error.code) from error
     return text
 
 
@@ -132,7 +133,7 @@ def _apply(tree: Tree, change: Change, at: str) -> None:
     except ValueError as error:
         raise Invalid.at(f"{at}/path", str(error), "invalid_path") from error
     if not parts:
-        raise Invalid.at(f"{at}/path", "the arguments as a whole cannot be changed", "root")
+        raise Invalid.at(f"{at}/path", "the value as a whole cannot be changed", "root")
     parent = _container(tree, parts[:-1], change.path, at)
     if isinstance(parent, dict):
         _apply_to_object(parent, parts[-1], change, at)

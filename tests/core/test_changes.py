@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Number
 
-from reviewhub.core.errors import Invalid
 from reviewhub.core.changes import Change, apply_changes, difference, parse_changes
+from reviewhub.core.errors import Invalid
 
 EXACT = '{"account_id":9007199254740993,"amt":0.1,"exp":1E2,"huge":12345678901234567890123,"note":"hi"}'
 ORDER = '{"a~b":1,"items":["x","y"],"ship":{"to":"Oslo"},"a/b":2,"":3}'
