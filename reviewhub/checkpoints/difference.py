@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.conf import settings
-
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
@@ -52,5 +51,7 @@ def _parsed(fields: Mapping[str, str], names: list[str]) -> Tree:
     """The fields that differ; the others need no parsing."""
     most = settings.LIMIT_STATE_BYTES
     return {
-        name: canonical.parse(fields[name], max_bytes=most, max_values=most) for name in names if name in fields
+        name: canonical.parse(fields[name], max_bytes=most, max_values=most)
+        for name in names
+        if name in fields
     }

@@ -98,7 +98,8 @@ def _state(branch: Branch, message: wire.CheckpointIn) -> State:
             max_bytes=most,
         )
     except canonical.BadJson as error:
-        raise Invalid(str(error), errors=[{**fault} for fault in error.errors]) from error
+        first = error.errors[0]
+        raise Invalid.at(f"/checkpoint{first['path']}", first["message"], first["code"]) from error
 
 
 def _of_run(branch: Branch, checkpoint_id: uuid.UUID, path: str) -> Checkpoint:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 
+from reviewhub_agents import canonical
+
 from reviewhub.checkpoints.models import Checkpoint
-from reviewhub.checkpoints.tree import BrokenCheckpoint, State, decode_body
+from reviewhub.checkpoints.tree import BrokenCheckpoint, State, decode_body, make_state
 from reviewhub.core.errors import ReviewHubError
 
 log = logging.getLogger(__name__)
@@ -34,7 +36,19 @@ def load_state(checkpoint: Checkpoint) -> State:
             handed out. `extra` names the checkpoint.
     """
     try:
-        return decode_body(checkpoint.body, state_hash=checkpoint.state_hash, max_bytes=checkpoint.raw_length)
+        body = bytes(checkpoint.body)
+        return decode_body(body, state_hash=checkpoint.state_hash, max_bytes=checkpoint.raw_length)
     except BrokenCheckpoint as error:
         log.error("checkpoint %s is corrupt: %s", checkpoint.id, error)
         raise CorruptCheckpoint(checkpoint=str(checkpoint.id)) from error
+
+
+def parse_state(text: str) -> State:
+    """The fields of a state that is known already, as text."""
+    most = len(text.encode())
+    return make_state(canonical.parse(text, max_bytes=most, max_values=most), max_bytes=most)
+
+
+def field_digests(text: str) -> dict[str, str]:
+    """The digest of each field of a loaded state, `sha256:<hex>`; the hash of the state is made of these."""
+    return {name: f"sha256:{digest}" for name, digest in parse_state(text).digests.items()}

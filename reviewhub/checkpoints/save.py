@@ -40,6 +40,17 @@ def save(*, branch: Branch, draft: Draft, actor: Actor) -> Checkpoint:
             raise _stale(branch)
         return draft.existing
     parent = branch.head if draft.on_head else draft.parent
+    return insert(branch=branch, draft=draft, parent=parent, actor=actor, head=parent)
+
+
+def insert(
+    *, branch: Branch, draft: Draft, parent: uuid.UUID | None, actor: Actor, head: uuid.UUID | None = None
+) -> Checkpoint:
+    """Moves the head from `head` to a new row with that parent; a fork's first parent is no head of its branch.
+
+    Raises:
+        StaleHead: the head is another.
+    """
     checkpoint = Checkpoint(
         workspace_id=branch.workspace_id,
         run_id=branch.run_id,
@@ -56,17 +67,17 @@ def save(*, branch: Branch, draft: Draft, actor: Actor) -> Checkpoint:
         author_kind=actor.kind,
         author_name=actor.name[:200],
     )
-    _move_head(branch, parent, checkpoint.id)
+    _move_head(branch, head, checkpoint.id)
     checkpoint.save(force_insert=True)
     return checkpoint
 
 
-def _move_head(branch: Branch, parent: uuid.UUID | None, new: uuid.UUID) -> None:
+def _move_head(branch: Branch, old: uuid.UUID | None, new: uuid.UUID) -> None:
     """The one place where a head changes. The condition makes two saves on one parent impossible even for a caller that
     forgot to lock."""
-    at_parent = Branch.objects.filter(pk=branch.pk)
-    at_parent = at_parent.filter(head__isnull=True) if parent is None else at_parent.filter(head=parent)
-    if at_parent.update(head=new) != 1:
+    unmoved = Branch.objects.filter(pk=branch.pk)
+    unmoved = unmoved.filter(head__isnull=True) if old is None else unmoved.filter(head=old)
+    if unmoved.update(head=new) != 1:
         branch.refresh_from_db(fields=["head"])
         raise _stale(branch)
     branch.head = new
@@ -78,5 +89,7 @@ def _next_number(branch: Branch) -> int:
 
 
 def _stale(branch: Branch) -> StaleHead:
-    head = Checkpoint.objects.filter(pk=branch.head).values_list("id", "state_hash").first()
-    return StaleHead(head={"id": str(head[0]), "hash": head[1]} if head else None)
+    if branch.head is None:
+        return StaleHead(head=None)
+    known = Checkpoint.objects.values_list("state_hash", flat=True).get(pk=branch.head)
+    return StaleHead(head={"id": str(branch.head), "hash": known})

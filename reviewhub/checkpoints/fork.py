@@ -1,0 +1,111 @@
+"""Going on from an older checkpoint on a new branch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from reviewhub_agents.canonical import Tree
+
+from reviewhub.audit.record import record
+from reviewhub.checkpoints.draft import Draft, packed
+from reviewhub.checkpoints.kinds import CheckpointForked
+from reviewhub.checkpoints.load import load_state, parse_state
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.save import insert
+from reviewhub.core.actors import Actor
+from reviewhub.core.changes import apply_changes, parse_changes
+from reviewhub.core.errors import Conflict, Invalid
+from reviewhub.runs.models import Branch
+
+MAX_NAME = 120
+
+
+class NameTaken(Conflict):
+    """The run has a branch of this name already."""
+
+    code = "name_taken"
+
+
+def fork(
+    *, checkpoint: Checkpoint, name: str | None, changes: Sequence[Tree], reason: str, actor: Actor
+) -> tuple[Branch, Checkpoint]:
+    """Makes a running branch whose first checkpoint has `checkpoint` as its parent. Supersedes nothing.
+
+    The run may have ended; the caller derives its state anew and wakes who works on it.
+
+    Args:
+        name: of the new branch; None for the next free `fork-N`.
+        changes: steps {op: set | insert | remove, path, value}, in order, that make the new branch's state of the old
+            one; what no step names keeps its bytes.
+        reason: why, in the forker's words.
+
+    Raises:
+        Invalid: the name is too long or unprintable, or a change does not fit the state (with its path).
+        NameTaken: the run has a branch of that name.
+        TooLarge: the changed state is too large.
+        CorruptCheckpoint: the checkpoint does not match its hash.
+    """
+    if name is not None:
+        _check_name(name)
+    first = _first(checkpoint, changes, reason)
+    with transaction.atomic():
+        branch = _branch(checkpoint, name)
+        saved = insert(branch=branch, draft=first, parent=checkpoint.id, actor=actor)
+        paths = [str(change["path"]) for change in changes if isinstance(change, dict)]
+        record(
+            "checkpoint.forked",
+            workspace_id=branch.workspace_id,
+            actor=actor,
+            data=CheckpointForked(
+                branch=checkpoint.branch.name,
+                number=checkpoint.number,
+                checkpoint=str(checkpoint.id),
+                fork=branch.name,
+                fork_id=str(branch.id),
+                state_hash=saved.state_hash,
+                changed=paths,
+                reason=reason,
+            ),
+            run_id=branch.run_id,
+            agent_id=checkpoint.run.agent_id,
+            subject_id=branch.id,
+        )
+    return branch, saved
+
+
+def _check_name(name: str) -> None:
+    if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
+        raise Invalid.at("/branch", f"needs 1 to {MAX_NAME} printable characters; {len(name)} given")
+
+
+def _first(checkpoint: Checkpoint, changes: Sequence[Tree], reason: str) -> Draft:
+    """The new branch's first checkpoint: the same state, or the changed one."""
+    state = load_state(checkpoint)
+    if changes:
+        most = settings.LIMIT_STATE_BYTES
+        steps = parse_changes(list(changes))
+        state = parse_state(apply_changes(state.text, steps, max_bytes=most, max_values=most))
+    return packed(state, node=checkpoint.node, step=checkpoint.step, plan=checkpoint.plan, reason=reason)
+
+
+def _branch(checkpoint: Checkpoint, name: str | None) -> Branch:
+    """The new branch. Names are unique in a run by a constraint, so of two forks with one name one is refused."""
+    run = checkpoint.run
+    tries = [name] if name is not None else _free_names(checkpoint)
+    for wanted in tries:
+        try:
+            with transaction.atomic():
+                return Branch.objects.create(
+                    workspace_id=run.workspace_id, run=run, name=wanted, fork_of=checkpoint.id
+                )
+        except IntegrityError:
+            continue
+    raise NameTaken(f"The run has a branch {tries[-1]!r} already.")
+
+
+def _free_names(checkpoint: Checkpoint) -> list[str]:
+    """Names to try: the number of branches is a good guess, and others may be forking too."""
+    count = Branch.objects.filter(run_id=checkpoint.run_id).count()
+    return [f"fork-{number}" for number in range(count, count + 50)]
