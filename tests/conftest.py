@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reviewhub.accounts.models import Member
+from reviewhub.audit.testing import flush_may_pass
 from tests.cast import Cast, make_cast
 
 
@@ -31,6 +33,13 @@ def _no_broker() -> None:
     from reviewhub.celery import app
 
     app.conf.update(broker_url="memory://", broker_transport_options={})
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Transactional tests end by emptying every table, also those that the database guards."""
+    with django_db_blocker.unblock(), flush_may_pass():
+        yield
 
 
 @pytest.fixture

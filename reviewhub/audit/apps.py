@@ -1,6 +1,8 @@
 from importlib import import_module
 
 from django.apps import AppConfig, apps
+from django.core import checks
+from django.db.models.signals import post_migrate
 from django.utils.module_loading import module_has_submodule
 
 
@@ -9,8 +11,14 @@ class AuditConfig(AppConfig):
     label = "audit"
 
     def ready(self) -> None:
-        """Every app of ours registers its audit kinds in its `kinds.py`, if it has one."""
+        """Registers the audit kinds of every app of ours (its `kinds.py`), and keeps the guards in force."""
+        from reviewhub.audit.checks import append_only_is_guarded
+        from reviewhub.audit.triggers import create_after_migrate
+
         for config in apps.get_app_configs():
             ours = config.name.startswith("reviewhub.") and config.module is not None
             if ours and module_has_submodule(config.module, "kinds"):
                 import_module(f"{config.name}.kinds")
+        # Once per `migrate`, when the tables of all apps are there.
+        post_migrate.connect(create_after_migrate, sender=self, dispatch_uid="audit.triggers")
+        checks.register(append_only_is_guarded, checks.Tags.database)

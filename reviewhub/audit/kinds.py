@@ -107,3 +107,16 @@ def _names(says: str) -> set[str]:
             raise ValueError(f"the sentence {says!r} may hold plain names only, not {name!r}")
         found.add(name)
     return found
+
+
+@kind("audit.erased", says="{actor} erased what {count} events said: {because}")
+class AuditErased(Payload):
+    """Payloads were erased; the events and their leaves stay."""
+
+    because: str
+    event_ids: list[int]
+
+    @property
+    def count(self) -> int:
+        """How many."""
+        return len(self.event_ids)

@@ -1,0 +1,174 @@
+"""Append-only for real: the database itself refuses to change or remove rows that are for ever.
+
+One list of guarded tables, SQL for both databases. The triggers are made after every `migrate`, since Django
+rebuilds a table on SQLite by copying it, and that drops its triggers without a word. A trigger's name holds a
+digest of what it does, so an outdated one counts as missing. `missing_triggers` says what is not in force;
+start and /readyz refuse while it says anything.
+
+What this does not stop: whoever owns the database can drop a trigger. Seals make that visible.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+PREFIX: Final = "guard_"
+_FUNCTION: Final = "reviewhub_refuse"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guard:
+    """One table whose rows are never changed and never removed.
+
+    `unless` is an SQL condition over OLD and NEW, the same text for both databases: an UPDATE for which it is
+    true passes.
+    """
+
+    table: str
+    unless: str = ""
+
+
+_ERASURE: Final = (
+    "OLD.erased_at IS NULL AND NEW.erased_at IS NOT NULL AND NEW.event_id = OLD.event_id"
+    " AND length(NEW.salt) = 0 AND NEW.actor_name = '' AND NEW.sentence = '' AND NEW.body = ''"
+)
+
+# Tables of the apps above are named as text: the audit app does not import them.
+GUARDS: Final = (
+    Guard(table="audit_event"),
+    Guard(table="audit_eventpayload", unless=_ERASURE),
+    Guard(table="checkpoints_checkpoint"),
+    Guard(table="policies_policyversion"),
+    Guard(table="toolcalls_callversion"),
+    Guard(table="toolcalls_decision"),
+)
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """One trigger of one guarded table; `sql` makes it."""
+
+    name: str
+    table: str
+    sql: str
+
+
+def create_triggers(*, using: str = DEFAULT_DB_ALIAS) -> None:
+    """Makes what is missing and drops what is outdated; tables that do not exist yet are left out."""
+    connection = connections[using]
+    tables = set(connection.introspection.table_names())
+    wanted = {trigger.name: trigger for trigger in _wanted(connection) if trigger.table in tables}
+    present = _present(connection)
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(_FUNCTION_SQL)
+        for name, table in present.items():
+            if name not in wanted:
+                cursor.execute(_drop(connection, name, table))
+        for name, trigger in wanted.items():
+            if name not in present:
+                cursor.execute(trigger.sql)
+
+
+def drop_triggers(*, using: str = DEFAULT_DB_ALIAS) -> None:
+    """Drops every guard. For `audit.testing` and for a restore by hand; nothing else calls it."""
+    connection = connections[using]
+    with connection.cursor() as cursor:
+        for name, table in _present(connection).items():
+            cursor.execute(_drop(connection, name, table))
+
+
+def missing_triggers(*, using: str = DEFAULT_DB_ALIAS) -> list[str]:
+    """What is not in force, in words, sorted; empty when every row that is for ever is guarded."""
+    connection = connections[using]
+    present = _present(connection)
+    missing = [trigger.name for trigger in _wanted(connection) if trigger.name not in present]
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA recursive_triggers")
+            if cursor.fetchone()[0] != 1:
+                missing.append("PRAGMA recursive_triggers (without it INSERT OR REPLACE passes)")
+    return sorted(missing)
+
+
+def create_after_migrate(*, using: str, **kwargs: Any) -> None:
+    """Receiver of `post_migrate`."""
+    create_triggers(using=using)
+
+
+def _wanted(connection: BaseDatabaseWrapper) -> list[Trigger]:
+    make = _postgresql if connection.vendor == "postgresql" else _sqlite
+    return [trigger for guard in GUARDS for trigger in make(guard)]
+
+
+def _sqlite(guard: Guard) -> list[Trigger]:
+    table = guard.table
+    when = f"WHEN NOT ({guard.unless}) " if guard.unless else ""
+    changed, removed = (
+        f"BEGIN SELECT RAISE(ABORT, '{table}: rows are never {done}'); END" for done in ("changed", "removed")
+    )
+    return [
+        _trigger(table, "update", f"BEFORE UPDATE ON {table} FOR EACH ROW {when}{changed}"),
+        _trigger(table, "delete", f"BEFORE DELETE ON {table} FOR EACH ROW {removed}"),
+    ]
+
+
+# IntegrityError on both databases: 23001 is restrict_violation.
+_FUNCTION_SQL: Final = f"""
+CREATE OR REPLACE FUNCTION {_FUNCTION}() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '%: rows are never %', TG_TABLE_NAME,
+        CASE TG_OP WHEN 'UPDATE' THEN 'changed' ELSE 'removed' END
+        USING ERRCODE = '23001';
+END $$
+"""
+
+
+def _postgresql(guard: Guard) -> list[Trigger]:
+    when = f"WHEN (NOT ({guard.unless}))" if guard.unless else ""
+    run = f"EXECUTE FUNCTION {_FUNCTION}()"
+    table = guard.table
+    made = [
+        _trigger(table, "update", f"BEFORE UPDATE ON {table} FOR EACH ROW {when} {run}"),
+        _trigger(table, "delete", f"BEFORE DELETE ON {table} FOR EACH ROW {run}"),
+        # TRUNCATE passes the triggers of rows.
+        _trigger(table, "truncate", f"BEFORE TRUNCATE ON {table} FOR EACH STATEMENT {run}"),
+    ]
+    # ALWAYS: also for a session that plays a replica. One of that name may be there, but disabled.
+    return [
+        Trigger(
+            one.name,
+            table,
+            f"DROP TRIGGER IF EXISTS {one.name} ON {table}; {one.sql};"
+            f" ALTER TABLE {table} ENABLE ALWAYS TRIGGER {one.name}",
+        )
+        for one in made
+    ]
+
+
+def _trigger(table: str, operation: str, does: str) -> Trigger:
+    name = f"{PREFIX}{table}_{operation}_{hashlib.sha256(does.encode()).hexdigest()[:8]}"
+    return Trigger(name, table, f"CREATE TRIGGER {name} {does}")
+
+
+def _present(connection: BaseDatabaseWrapper) -> dict[str, str]:
+    """The guards in force, trigger → table; on PostgreSQL only those that fire ALWAYS count."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                "SELECT t.tgname, c.relname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid"
+                " JOIN pg_namespace n ON n.oid = c.relnamespace"
+                " WHERE NOT t.tgisinternal AND n.nspname = current_schema() AND t.tgenabled = 'A'"
+            )
+        else:
+            cursor.execute("SELECT name, tbl_name FROM sqlite_master WHERE type = 'trigger'")
+        return {name: table for name, table in cursor.fetchall() if name.startswith(PREFIX)}
+
+
+def _drop(connection: BaseDatabaseWrapper, name: str, table: str) -> str:
+    return f"DROP TRIGGER {name} ON {table}" if connection.vendor == "postgresql" else f"DROP TRIGGER {name}"

@@ -1,0 +1,216 @@
+"""What is for ever cannot be changed, on both databases, whatever the statement."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError, connection, models, transaction
+from django.db.models.signals import post_migrate
+from django.db.transaction import atomic
+
+from reviewhub.audit import triggers
+from reviewhub.audit.checks import append_only_is_guarded
+from reviewhub.audit.models import Event, EventPayload
+from reviewhub.audit.testing import unguarded
+from reviewhub.audit.triggers import GUARDS, create_triggers, drop_triggers, missing_triggers
+from reviewhub.core.clock import now
+from reviewhub.policies.models import PolicyVersion
+from tests.audit.test_record import write
+from tests.cast import Cast
+
+sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite only")
+postgresql_only = pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL only")
+
+
+@pytest.fixture
+def event(db: None) -> Event:
+    return write()
+
+
+def refused(sql: str) -> None:
+    """The statement is refused by a trigger, as IntegrityError, and nothing happened."""
+    with (
+        pytest.raises(IntegrityError, match="rows are never"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(sql)
+
+
+class TestEvents:
+    def test_an_event_is_never_changed(self, event: Event) -> None:
+        for assignment in ("kind = 'x'", "kind = kind", "xid = 1", "actor_id = NULL"):
+            refused(f"UPDATE audit_event SET {assignment}")
+
+    def test_nor_through_the_models(self, event: Event) -> None:
+        with pytest.raises(IntegrityError), atomic():
+            event.save()
+        with pytest.raises(IntegrityError), atomic():
+            Event.objects.update(kind="x")
+        with pytest.raises(IntegrityError), atomic():
+            EventPayload.objects.all().delete()
+
+    def test_an_event_is_never_removed(self, event: Event) -> None:
+        refused("DELETE FROM audit_eventpayload")
+        refused("DELETE FROM audit_event")
+        assert Event.objects.count() == 1
+
+    @postgresql_only
+    def test_nor_truncated(self, event: Event) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # else PostgreSQL refuses for another reason
+        refused("TRUNCATE audit_event CASCADE")
+        refused("TRUNCATE audit_eventpayload")
+
+    @postgresql_only
+    def test_nor_by_a_session_that_plays_a_replica(self, event: Event) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL session_replication_role = replica")
+        refused("UPDATE audit_event SET kind = 'x'")
+
+    @sqlite_only
+    def test_nor_replaced(self, event: Event) -> None:
+        refused("INSERT OR REPLACE INTO audit_event SELECT * FROM audit_event")
+        refused("REPLACE INTO audit_eventpayload SELECT * FROM audit_eventpayload")
+        refused("UPDATE OR REPLACE audit_event SET id = 7")
+
+    @sqlite_only
+    def test_without_the_pragma_a_row_could_be_replaced_and_start_refuses(self, event: Event) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA recursive_triggers=OFF")
+            try:
+                assert any("recursive_triggers" in missing for missing in missing_triggers())
+            finally:
+                cursor.execute("PRAGMA recursive_triggers=ON")
+        assert missing_triggers() == []
+
+
+class TestErasure:
+    ERASED = {"salt": b"", "actor_name": "", "sentence": "", "body": ""}
+
+    def test_the_erasure_passes_once(self, event: Event) -> None:
+        rows = EventPayload.objects.filter(pk=event.pk)
+        assert rows.update(**self.ERASED, erased_at=now()) == 1
+        with pytest.raises(IntegrityError), atomic():
+            rows.update(erased_at=now())
+        with pytest.raises(IntegrityError), atomic():
+            rows.update(erased_at=None)
+
+    @pytest.mark.parametrize("kept", ["salt", "actor_name", "sentence", "body"])
+    def test_half_an_erasure_is_refused(self, event: Event, kept: str) -> None:
+        fields = {name: value for name, value in self.ERASED.items() if name != kept}
+        with pytest.raises(IntegrityError), atomic():
+            EventPayload.objects.update(**fields, erased_at=now())
+
+    def test_emptying_without_saying_so_is_refused(self, event: Event) -> None:
+        with pytest.raises(IntegrityError), atomic():
+            EventPayload.objects.update(**self.ERASED)
+
+    def test_a_payload_does_not_move_to_another_event(self, event: Event) -> None:
+        other = write()
+        with pytest.raises(IntegrityError), atomic():
+            EventPayload.objects.filter(pk=other.pk).update(
+                **self.ERASED, erased_at=now(), event_id=event.pk + 99
+            )
+
+
+def test_every_guarded_table_is_there_and_refuses(cast: Cast) -> None:
+    tables = set(connection.introspection.table_names())
+    assert {guard.table for guard in GUARDS} <= tables
+    PolicyVersion.objects.create(workspace=cast.workspace, number=1, rules="[]", author_name="Alice")
+    refused("UPDATE policies_policyversion SET rules = '[1]'")
+    refused("DELETE FROM policies_policyversion")
+
+
+@pytest.mark.django_db
+class TestUpkeep:
+    def test_nothing_is_missing_after_migrate(self) -> None:
+        assert missing_triggers() == []
+        assert append_only_is_guarded(databases=["default"]) == []
+
+    def test_each_missing_trigger_is_named(self) -> None:
+        wanted = triggers._wanted(connection)
+        for trigger in wanted:
+            with connection.cursor() as cursor:
+                cursor.execute(triggers._drop(connection, trigger.name, trigger.table))
+            assert missing_triggers() == [trigger.name]
+            (warning,) = append_only_is_guarded(databases=["default"])
+            assert warning.id == "reviewhub.W001" and trigger.name in warning.msg
+            create_triggers()
+            assert missing_triggers() == []
+
+    @postgresql_only
+    def test_a_disabled_trigger_is_a_missing_one(self) -> None:
+        name = triggers._wanted(connection)[0].name
+        with connection.cursor() as cursor:
+            cursor.execute(f"ALTER TABLE audit_event DISABLE TRIGGER {name}")
+        assert missing_triggers() == [name]
+        create_triggers()
+        assert missing_triggers() == []
+
+    def test_an_outdated_trigger_is_replaced(self) -> None:
+        drop_triggers()
+        stale = triggers._wanted(connection)[0]
+        name = stale.name[:-8] + "00000000"
+        with connection.cursor() as cursor:
+            cursor.execute(stale.sql.replace(stale.name, name))
+        assert stale.name in missing_triggers()
+        create_triggers()
+        assert missing_triggers() == []
+        assert name not in triggers._present(connection)
+
+    def test_making_them_twice_changes_nothing(self) -> None:
+        before = triggers._present(connection)
+        create_triggers()
+        assert triggers._present(connection) == before
+
+    def test_before_the_first_migration_nothing_is_made_or_said(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with unguarded():
+            monkeypatch.setattr(connection.introspection, "table_names", lambda *a, **k: ["audit_event"])
+            create_triggers()
+            assert set(triggers._present(connection).values()) == {"audit_event"}
+            monkeypatch.setattr(connection.introspection, "table_names", lambda *a, **k: [])
+            assert append_only_is_guarded(databases=["default"]) == []
+            monkeypatch.undo()
+
+
+@pytest.fixture
+def wide_kind(transactional_db: None) -> Iterator[models.Field]:  # type: ignore[type-arg]
+    """`kind` of the events, as a migration would widen it; put back afterwards."""
+    old = Event._meta.get_field("kind")
+    new = models.CharField(max_length=61)
+    new.set_attributes_from_name("kind")
+    new.model = Event
+    yield new
+    with connection.schema_editor() as editor:
+        editor.alter_field(Event, new, old)
+    create_triggers()
+
+
+def test_triggers_survive_a_rebuilt_table(wide_kind: models.Field) -> None:  # type: ignore[type-arg]
+    with connection.schema_editor() as editor:
+        editor.alter_field(Event, Event._meta.get_field("kind"), wide_kind)
+    if connection.vendor == "sqlite":
+        assert len(missing_triggers()) == 2, "the rebuild drops them: the reason for all of this"
+    call_command("migrate", verbosity=0)
+    assert missing_triggers() == []
+    with transaction.atomic():
+        write(run_id=uuid.uuid4())
+    with pytest.raises(IntegrityError):
+        Event.objects.update(kind="x")
+
+
+def test_a_transactional_test_may_leave_events_behind(transactional_db: None) -> None:
+    with transaction.atomic():
+        write()
+
+
+def test_and_the_next_one_finds_none_and_all_guards(transactional_db: None) -> None:
+    assert not Event.objects.exists()
+    assert missing_triggers() == []
+    assert post_migrate.has_listeners()
