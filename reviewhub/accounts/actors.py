@@ -16,8 +16,9 @@ def actor_for(
 ) -> Actor:
     """Who acts, with the name as it is now.
 
-    A person's id is that of their membership, so that the records of two workspaces cannot be joined by it. `ip` and
-    `http_request` come from outside: an id of another form than 64 letters, digits, `.`, `_`, `-` is left out.
+    A person's id is that of their membership, so that the records of two workspaces cannot be joined by it.
+    `ip` and `http_request` come from outside: an id of another form than 64 letters, digits, `.`, `_`, `-` is
+    left out.
     """
     if not _REQUEST_ID.fullmatch(http_request):
         http_request = ""

@@ -45,11 +45,15 @@ class MemberChanged(Payload):
 @kind("member.disabled", says="{actor} disabled {name}")
 class MemberDisabled(Payload):
     name: str
-    votes_voided: int
 
 
 @kind("member.enabled", says="{actor} enabled {name} again")
 class MemberEnabled(Payload):
+    name: str
+
+
+@kind("member.password_made", says="{actor} made a one-time password for {name}")
+class PasswordMade(Payload):
     name: str
 
 
@@ -68,6 +72,14 @@ class AgentMade(Payload):
 class KeyMade(Payload):
     agent: str
     prefix: str
+    environment: str
+
+
+@kind("key.rotated", says="{actor} replaced the key {old_prefix} of {agent} by {prefix}")
+class KeyRotated(Payload):
+    agent: str
+    prefix: str
+    old_prefix: str
     environment: str
 
 

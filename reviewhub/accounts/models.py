@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import models
 from django.db.models import Q
+from django.utils.crypto import salted_hmac
 
 from reviewhub.core.ids import uuid7
 
@@ -30,6 +31,8 @@ class Person(AbstractBaseUser):
     name = models.CharField(max_length=120)
     is_active = models.BooleanField(default=True)
     must_change_password = models.BooleanField(default=False)
+    # Part of what a session is checked against: counting it up ends every session of the person.
+    session_epoch = models.PositiveIntegerField(default=0)
     single_keys = models.BooleanField(default=True)
     theme = models.CharField(max_length=5, blank=True, choices=[("light", "light"), ("dark", "dark")])
     created_at = models.DateTimeField(auto_now_add=True)
@@ -40,6 +43,12 @@ class Person(AbstractBaseUser):
 
     def __str__(self) -> str:
         return self.name
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """What sessions carry: it changes with the password and with `session_epoch`."""
+        salt = "reviewhub.accounts.models.Person.session"
+        value = f"{self.session_epoch}:{self.password}"
+        return salted_hmac(salt, value, secret=secret, algorithm="sha256").hexdigest()
 
 
 class Workspace(models.Model):

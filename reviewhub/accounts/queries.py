@@ -11,7 +11,7 @@ from reviewhub.accounts.models import Agent, AgentKey, Member, Person, Team
 
 
 def key_behind(text: str) -> AgentKey | None:
-    """The usable key that `text` is, with its agent and workspace; None for anything else, also a revoked one."""
+    """The key that `text` is, with agent and workspace; None for anything else, also for a revoked one."""
     if not looks_like_key(text):
         return None
     rows = AgentKey.objects.select_related("agent", "workspace")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import Error, close_old_connections, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from reviewhub.audit.triggers import missing_triggers
+
 _migrated = False
 
 
@@ -12,7 +14,7 @@ def problems() -> list[str]:
     """What keeps this process from being ready, in words; empty when nothing does."""
     close_old_connections()
     try:
-        return unapplied_migrations()
+        return unapplied_migrations() or [f"not guarded: {missing}" for missing in missing_triggers()]
     except Error as error:
         return [f"the database does not answer: {type(error).__name__}"]
     finally:

@@ -1,0 +1,63 @@
+"""A new agent."""
+
+from __future__ import annotations
+
+from django.db import IntegrityError, transaction
+
+from reviewhub.accounts.kinds import AgentMade
+from reviewhub.accounts.make_team import NameTaken
+from reviewhub.accounts.models import Agent, Member, Team
+from reviewhub.accounts.rules import clean_name
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+from reviewhub.core.errors import Invalid
+
+MAX_DESCRIPTION = 4000
+
+
+def make_agent(
+    *,
+    team: Team,
+    name: str,
+    actor: Actor,
+    description: str = "",
+    owner: Member | None = None,
+    graph: str = "",
+) -> Agent:
+    """An agent that `team` looks after, without a key yet.
+
+    Args:
+        owner: who answers for it, a member of the same workspace.
+        graph: import path of the graph that the workers run; "" for a program that runs elsewhere and polls.
+
+    Raises:
+        Invalid: name or description cannot be taken, or the owner is of another workspace.
+        NameTaken: another agent has the name.
+    """
+    clean = clean_name(name)
+    if len(description) > MAX_DESCRIPTION or "\x00" in description:
+        raise Invalid.at("/description", f"At most {MAX_DESCRIPTION} characters, and no U+0000.")
+    if owner is not None and owner.workspace_id != team.workspace_id:
+        raise Invalid.at("/owner", "There is no such member here.")
+    try:
+        with transaction.atomic():
+            agent = Agent.objects.create(
+                workspace_id=team.workspace_id,
+                team=team,
+                owner=owner,
+                name=clean,
+                description=description.strip(),
+                runner=Agent.Runner.HOSTED if graph else Agent.Runner.POLL,
+                graph=graph,
+            )
+            record(
+                "agent.made",
+                workspace_id=team.workspace_id,
+                actor=actor,
+                agent_id=agent.pk,
+                subject_id=agent.pk,
+                data=AgentMade(name=clean, team=team.name),
+            )
+    except IntegrityError as error:
+        raise NameTaken() from error
+    return agent
