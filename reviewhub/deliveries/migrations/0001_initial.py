@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
             name='Email',
             fields=[
                 ('id', models.UUIDField(default=reviewhub.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('to', models.TextField()),
+                ('to', models.EmailField(max_length=254)),
                 ('subject', models.CharField(max_length=400)),
                 ('body', models.TextField()),
                 ('attempts', models.PositiveSmallIntegerField(default=0)),

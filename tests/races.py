@@ -1,0 +1,175 @@
+"""Two at the same moment: one winner, nothing stuck, nothing twice. Each function plays one round of one race."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from reviewhub.core.clock import now
+from reviewhub.resumptions.models import Resumption
+from reviewhub.reviews.expire import expire
+from reviewhub.reviews.models import Review, ReviewRequest
+from reviewhub.runs.models import Branch
+from reviewhub.toolcalls.models import Attempt, Decision, Pause, ToolCall
+from tests.cast import Cast
+from tests.driver import AgentHttp, PersonHttp, Reply, agent_of, call, policy
+from tests.racing import together
+
+
+@dataclass
+class Scene:
+    """One agent, three reviewers of its team, and a policy where `twice` needs two approvals."""
+
+    cast: Cast
+    agent: AgentHttp
+    people: list[PersonHttp]
+
+    def waiting(self, *tools: str) -> tuple[Any, list[Any]]:
+        """A new run that waits at these calls: the pause and its calls."""
+        run = self.agent.run()
+        calls = [call(tool, f"c{place}") for place, tool in enumerate(tools or ("refund",))]
+        paused = self.agent.pause(run["id"], *calls).ok(201)
+        return paused, paused["tool_calls"]
+
+
+def scene(cast: Cast) -> Scene:
+    """Sets the scene in an empty database."""
+    cast.alice.teams.add(cast.support)
+    cast.dave.teams.add(cast.support)
+    policy(
+        cast.support,
+        {"name": "Two", "tool": "twice", "action": "require", "approvals": 2},
+        {"name": "Timed", "tool": "timed", "action": "require", "deadline_seconds": 3600},
+    )
+    people = [PersonHttp(member) for member in (cast.bob, cast.alice, cast.dave)]
+    return Scene(cast=cast, agent=agent_of(cast.support), people=people)
+
+
+def decide_decide(at: Scene) -> None:
+    """Two people answer one request differently: one decision."""
+    _, (one,) = at.waiting()
+    bob, alice, _ = at.people
+    replies = together(lambda: bob.decide(one, "approve"), lambda: alice.decide(one, "reject"))
+    assert sorted(_statuses(replies)) == [200, 409], replies
+    loser = next(reply for reply in replies if reply.status == 409)
+    assert loser.code == "already_decided"
+    assert loser.json["by"]
+    _settled_once(one)
+
+
+def decide_expire(at: Scene) -> None:
+    """A decision and the sweep meet at the deadline: one final state, and the run follows it."""
+    paused, (one,) = at.waiting("timed")
+    request = ReviewRequest.objects.get(tool_call=one["id"])
+    ReviewRequest.objects.filter(pk=request.pk).update(deadline_at=now() + timedelta(milliseconds=8))
+    replies = together(
+        lambda: at.people[0].decide(one, "approve"),
+        lambda: _expire_until_final(request),
+        lambda: _expire_until_final(request),
+    )
+    request.refresh_from_db()
+    assert request.state in ("approved", "expired")
+    assert (replies[0].status == 200) == (request.state == "approved"), replies
+    if replies[0].status != 200:
+        assert replies[0].code == "expired"
+    state = ToolCall.objects.get(pk=one["id"]).state
+    assert state == ("allowed" if request.state == "approved" else "denied")
+    _settled_once(one)
+
+
+def sibling_sibling(at: Scene) -> None:
+    """The two calls of one pause are decided at once: exactly one wakes the branch."""
+    paused, (one, two) = at.waiting("refund", "mail")
+    replies = together(
+        lambda: at.people[0].decide(one, "approve"), lambda: at.people[1].decide(two, "reject")
+    )
+    assert _statuses(replies) == [200, 200], replies
+    pause = Pause.objects.get(pk=paused["id"])
+    assert (pause.state, pause.open_calls) == ("settled", 0)
+    assert Resumption.objects.filter(pause=pause).count() == 1
+    assert Branch.objects.get(pk=pause.branch_id).state == "resuming"
+
+
+def vote_vote(at: Scene) -> None:
+    """The two approvals that are needed come at once: the request is approved, once."""
+    _, (one,) = at.waiting("twice")
+    replies = together(
+        lambda: at.people[0].decide(one, "approve"), lambda: at.people[1].decide(one, "approve")
+    )
+    assert _statuses(replies) == [200, 200], replies
+    assert ReviewRequest.objects.get(tool_call=one["id"]).state == "approved"
+    assert Review.objects.filter(request__tool_call=one["id"]).count() == 2
+    _settled_once(one)
+
+
+def pause_pause(at: Scene) -> None:
+    """One pause is sent twice at once with one key: one pause, both are told of it."""
+    run = at.agent.run()
+    twin = AgentHttp(token=at.agent.token)
+    replies = together(
+        lambda: at.agent.pause(run["id"], call(), key="same"), lambda: twin.pause(run["id"], call(), key="same")
+    )
+    assert sorted(_statuses(replies)) == [200, 201], replies
+    assert replies[0].json["id"] == replies[1].json["id"]
+    assert Pause.objects.filter(run=run["id"]).count() == 1
+    assert ReviewRequest.objects.filter(run=run["id"]).count() == 1
+
+
+def consume_consume(at: Scene) -> None:
+    """Two processes consume one `once` call: one of them may run the tool."""
+    _, (one,) = at.waiting()
+    at.people[0].decide(one, "approve").ok()
+    twin = AgentHttp(token=at.agent.token)
+    replies = together(lambda: at.agent.consume(one), lambda: twin.consume(one))
+    assert sorted(_statuses(replies)) == [200, 409], replies
+    assert next(reply for reply in replies if reply.status == 409).code == "already_consumed"
+    assert Attempt.objects.filter(tool_call=one["id"]).count() == 1
+
+
+def cancel_decide(at: Scene) -> None:
+    """The run is cancelled while somebody approves: whoever was first, nothing is left that may run."""
+    paused, (one,) = at.waiting()
+    run = paused["run"]
+    replies = together(
+        lambda: at.people[0].decide(one, "approve"), lambda: at.agent.post(f"/runs/{run}/cancel")
+    )
+    assert replies[1].status == 200, replies
+    assert replies[0].status in (200, 409), replies
+    assert ReviewRequest.objects.get(tool_call=one["id"]).state in ("approved", "cancelled")
+    assert ToolCall.objects.get(pk=one["id"]).state == "skipped"
+    assert at.agent.consume(one).status == 409
+    assert Branch.objects.get(run=run).state == "cancelled"
+    assert not Resumption.objects.filter(branch__run=run, state__in=["queued", "claimed"]).exists()
+
+
+RACES = (
+    decide_decide,
+    decide_expire,
+    sibling_sibling,
+    vote_vote,
+    pause_pause,
+    consume_consume,
+    cancel_decide,
+)
+
+
+def _statuses(replies: list[Reply | Exception]) -> list[int]:
+    assert all(isinstance(reply, Reply) for reply in replies), replies
+    return [reply.status for reply in replies if isinstance(reply, Reply)]
+
+
+def _expire_until_final(request: ReviewRequest) -> None:
+    for _ in range(200):
+        expire(request_id=request.pk)
+        if ReviewRequest.objects.get(pk=request.pk).state != "pending":
+            return
+    raise AssertionError("the request never became final")
+
+
+def _settled_once(one: Any) -> None:
+    found = ToolCall.objects.get(pk=one["id"])
+    assert Decision.objects.filter(tool_call=found).count() == 1
+    assert found.pause is not None
+    assert (found.pause.state, found.pause.open_calls) == ("settled", 0)
+    assert Resumption.objects.filter(pause=found.pause).count() == 1
