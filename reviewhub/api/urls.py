@@ -1,7 +1,46 @@
-"""Addresses of the API."""
+"""The addresses of the API, version 1."""
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path, re_path
+from drf_spectacular.views import SpectacularAPIView
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from reviewhub.api.views import branches, calls, checkpoints, pauses, questions, requests, runs, tools
+from reviewhub.api.views.unknown import unknown
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("runs", runs.Runs.as_view()),
+    path("runs/<uuid:run>", runs.OneRun.as_view()),
+    path("runs/<uuid:run>/cancel", runs.CancelRun.as_view()),
+    path("runs/<uuid:run>/pauses", pauses.Pauses.as_view()),
+    path("runs/<uuid:run>/observations", pauses.Observations.as_view()),
+    path("runs/<uuid:run>/checkpoints", checkpoints.Checkpoints.as_view()),
+    path("pauses/<uuid:pause>", pauses.OnePause.as_view()),
+    path("tool-calls/<uuid:call>", calls.OneCall.as_view()),
+    path("tool-calls/<uuid:call>/consume", calls.Consume.as_view()),
+    path("tool-calls/<uuid:call>/progress", calls.Progress.as_view()),
+    path("tool-calls/<uuid:call>/outcome", calls.Outcome.as_view()),
+    path("tool-calls/<uuid:call>/withdraw", calls.Withdraw.as_view()),
+    path("checkpoints/<uuid:checkpoint>", checkpoints.OneCheckpoint.as_view()),
+    path("checkpoints/<uuid:checkpoint>/fork", checkpoints.Fork.as_view()),
+    path("branches/<uuid:branch>/claim", branches.Claim.as_view()),
+    path("branches/<uuid:branch>/heartbeat", branches.Heartbeat.as_view()),
+    path("branches/<uuid:branch>/finish", branches.Finish.as_view()),
+    path("branches/<uuid:branch>/fail", branches.Fail.as_view()),
+    path("branches/<uuid:branch>/records/<path:key>", branches.Records.as_view()),
+    path("resumptions", branches.Resumptions.as_view()),
+    path("tools/<path:name>", tools.OneTool.as_view()),
+    path("policy/explain", tools.Explain.as_view()),
+    path("questions", questions.Questions.as_view()),
+    path("questions/<uuid:question>/answer", questions.AnswerQuestion.as_view()),
+    path("requests", requests.Requests.as_view()),
+    path("requests/decide", requests.BulkDecide.as_view()),
+    path("requests/<uuid:request_id>", requests.OneRequest.as_view()),
+    path("requests/<uuid:request_id>/decide", requests.Decide.as_view()),
+    path("requests/<uuid:request_id>/claim", requests.Claim.as_view()),
+    path("requests/<uuid:request_id>/release", requests.Release.as_view()),
+    path("requests/<uuid:request_id>/comment", requests.Comments.as_view()),
+    path("requests/<uuid:request_id>/ask", requests.Ask.as_view()),
+    path("schema", SpectacularAPIView.as_view(authentication_classes=[], permission_classes=[])),
+    re_path("", unknown),
+]
