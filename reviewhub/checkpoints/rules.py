@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
@@ -48,7 +48,7 @@ class _Absent:
 
 
 _ABSENT = _Absent()
-_Side = Tree | _Absent
+_Side: TypeAlias = "Tree | _Absent"
 
 
 def _walk(old: Tree, new: Tree) -> Iterator[tuple[Keys, _Side, _Side]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from reviewhub_agents import wire
 
 from reviewhub.checkpoints import queries
@@ -204,6 +204,11 @@ class TestDamage:
         with pytest.raises(CorruptCheckpoint) as refused:
             load(checkpoint)
         assert refused.value.extra == {"checkpoint": str(checkpoint.id)}
+
+    def test_cannot_be_done_by_the_application(self, branch: Branch) -> None:
+        checkpoint = put(branch, "{}")
+        with pytest.raises(DatabaseError), transaction.atomic():
+            Checkpoint.objects.filter(pk=checkpoint.pk).update(state_hash="sha256:0")
 
 
 def test_the_digests_of_the_fields_make_the_hash(branch: Branch) -> None:
