@@ -42,8 +42,9 @@ class DemoAgent:
         return Path(settings.VAR) / "keys" / f"{self.name.lower().replace(' ', '-')}.key"
 
 
+SHOP_AGENT = DemoAgent(name="Shop agent", description="The demo in plain Python: asks before it refunds.")
 AGENTS = (
-    DemoAgent(name="Shop agent", description="The demo in plain Python: asks before it refunds."),
+    SHOP_AGENT,
     DemoAgent(name="Replay", description="Plays recorded conversations: reads pass, writes pause."),
 )
 

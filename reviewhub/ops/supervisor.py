@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -46,6 +46,8 @@ class Running:
     started_at: float = 0.0
     failures: int = 0
     next_start: float = 0.0
+    renewed: bool = False
+    """It was told to end in order to be started again."""
 
     def start(self) -> None:
         """Starts the process in a session of its own, so that Ctrl-C reaches the supervisor alone."""
@@ -75,6 +77,10 @@ class Running:
             if code is None:
                 return
             self.process = None
+            if self.renewed:
+                self.renewed = False
+                self.start()
+                return
             if not self.program.restarted:
                 return
             self.failures = 0 if now - self.started_at > STEADY_SECONDS else self.failures + 1
@@ -86,6 +92,12 @@ class Running:
             )
         elif self.program.restarted and now >= self.next_start:
             self.start()
+
+    def renew(self) -> None:
+        """Asks the process to end and starts it again as soon as it has."""
+        if self.process is not None and self.program.restarted:
+            self.renewed = True
+            self.process.terminate()
 
     def stop(self, *, hard: bool) -> None:
         """Asks the process to end, or ends it together with whatever it started."""
@@ -100,8 +112,9 @@ class Running:
 class Supervisor:
     """Runs programs until it is told to stop (SIGTERM, SIGINT, SIGHUP)."""
 
-    def __init__(self, programs: Sequence[Program]) -> None:
+    def __init__(self, programs: Sequence[Program], *, renew_when: Callable[[], bool] | None = None) -> None:
         self.running = [Running(program) for program in programs]
+        self._renew_when = renew_when
         self._signals = 0
 
     def run(self) -> None:
@@ -116,7 +129,10 @@ class Supervisor:
             for running in self.running:
                 running.start()
             while not self._signals:
+                renew = self._renew_when is not None and self._renew_when()
                 for running in self.running:
+                    if renew:
+                        running.renew()
                     running.look()
                 time.sleep(TICK)
         finally:

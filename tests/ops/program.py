@@ -1,6 +1,6 @@
 """A program for the supervisor's tests: says that it runs, and ends as told.
 
-python -m tests.ops.program FOLDER NAME [stubborn | fails]
+python -m tests.ops.program FOLDER NAME [stubborn | fails | ends]
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ def main() -> None:
         file.write(f"{os.getpid()}\n")
     if "fails" in manner:
         sys.exit(3)
+    if "ends" in manner:
+        return
     if "stubborn" in manner:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
 

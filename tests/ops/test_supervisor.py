@@ -37,7 +37,7 @@ class Group:
 
     def __init__(self, folder: Path, *names: str) -> None:
         self.folder = folder
-        self.names = [name.partition(":")[0] for name in names]
+        self.names = [name.partition(":")[0] for name in names if not name.startswith("--")]
         command = [sys.executable, "-m", "tests.ops.supervise", str(folder), *names]
         self.process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
 
@@ -134,3 +134,16 @@ def test_a_program_whose_parent_is_already_gone_does_not_start() -> None:
     command = [sys.executable, "-m", "reviewhub.ops.child", "1", "tests.ops.program"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "gone" in done.stderr
+
+
+def test_a_program_that_may_end_is_not_started_again(start: Callable[..., Group]) -> None:
+    group = start("one", "two:ends")
+    time.sleep(1)
+    assert len(group.pids("two")) == 1 and alive(group.pids("one")[0])
+
+
+def test_changed_code_starts_the_programs_again(start: Callable[..., Group]) -> None:
+    group = start("--renew", "one")
+    (group.folder / "changed.py").write_text("")
+    until(lambda: len(group.pids("one")) == 2, "it was started again")
+    assert not alive(group.pids("one")[0]) and alive(group.pids("one")[1])

@@ -9,6 +9,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from reviewhub.ops.changed import CodeChanged
+from reviewhub.ops.first_start import SHOP_AGENT
 from reviewhub.ops.port import listen
 from reviewhub.ops.ready import problems
 from reviewhub.ops.supervisor import Program, Supervisor
@@ -24,6 +26,10 @@ class Command(BaseCommand):
         parser.add_argument("--host", default=os.environ.get("HOST", "127.0.0.1"))
         parser.add_argument("--port", type=int, default=int(os.environ.get("PORT", "8000")))
         parser.add_argument("--console", action="store_true", help="logs go to this console, not to files")
+        parser.add_argument(
+            "--reload", action="store_true", help="start the programs again when code changes"
+        )
+        parser.add_argument("--demo", action="store_true", help="let the demo's agent ask for something")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Runs until it is stopped."""
@@ -34,7 +40,11 @@ class Command(BaseCommand):
         address = f"http://{options['host']}:{port}"
         logs = None if options["console"] else settings.VAR / "log"
         self.say_address(address, wanted=options["port"], port=port, logs=logs)
-        Supervisor(programs(address=address, fd=listener.fileno(), logs=logs)).run()
+        wanted = programs(address=address, fd=listener.fileno(), logs=logs)
+        if options["demo"] and SHOP_AGENT.key_file.exists():
+            wanted.append(demo_agent(address=address, logs=logs))
+        watched = CodeChanged([settings.BASE_DIR / "reviewhub", settings.BASE_DIR / "agents"])
+        Supervisor(wanted, renew_when=watched if options["reload"] else None).run()
         self.stdout.write("Stopped.")
 
     def say_address(self, address: str, *, wanted: int, port: int, logs: Path | None) -> None:
@@ -47,13 +57,32 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
+def demo_agent(*, address: str, logs: Path | None) -> Program:
+    """The agent that `make run` shows: it asks once, and ends when it was answered."""
+    return Program(
+        name="demo",
+        module="reviewhub_agents.demos.external",
+        environment={
+            "PYTHONPATH": python_path(),
+            "REVIEWHUB_URL": address,
+            "REVIEWHUB_KEY": SHOP_AGENT.key_file.read_text(encoding="utf-8").strip(),
+        },
+        log=logs / "demo.log" if logs else None,
+        restarted=False,
+    )
+
+
+def python_path() -> str:
+    """Lets the programs run from the source folder too, where neither distribution need be installed."""
+    return os.pathsep.join([str(settings.BASE_DIR), str(settings.BASE_DIR / "agents")])
+
+
 def programs(*, address: str, fd: int, logs: Path | None) -> list[Program]:
     """What runs, in the order in which it starts; it is stopped the other way round."""
     environment = {
         "DJANGO_SETTINGS_MODULE": "reviewhub.settings",
         "PUBLIC_URL": os.environ.get("PUBLIC_URL", address),
-        # Works from the source folder too, where neither distribution need be installed.
-        "PYTHONPATH": os.pathsep.join([str(settings.BASE_DIR), str(settings.BASE_DIR / "agents")]),
+        "PYTHONPATH": python_path(),
     }
 
     def program(name: str, module: str, *arguments: str, inherit: tuple[int, ...] = ()) -> Program:
