@@ -48,7 +48,7 @@ def run(command: list[str], environment: dict[str, str]) -> subprocess.Completed
     return subprocess.run(
         command,
         cwd=ROOT,
-        env={**os.environ, **environment},
+        env={"PYTHONPATH": str(ROOT / "agents"), **os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

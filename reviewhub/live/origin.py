@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from channels.security.websocket import WebsocketDenier
 from django.conf import settings
 
 from reviewhub.live.asgi_types import App, Receive, Scope, Send
@@ -23,7 +22,8 @@ class SameOrigin:
         if allowed(dict(scope["headers"])):
             await self.app(scope, receive, send)
         else:
-            await WebsocketDenier()(scope, receive, send)
+            await receive()  # the browser's wish to connect, refused with 403
+            await send({"type": "websocket.close"})
 
 
 def allowed(headers: dict[bytes, bytes]) -> bool:

@@ -12,6 +12,7 @@ import json
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import parse_qs
 
 from reviewhub.live.asgi_types import App, Message, Receive, Scope, Send
@@ -83,7 +84,8 @@ class WaitGate:
                     return again
                 hint = asyncio.ensure_future(subscription.wait(left))
                 try:
-                    await asyncio.wait([hint, gone], return_when=asyncio.FIRST_COMPLETED)
+                    either: list[asyncio.Future[Any]] = [hint, gone]
+                    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     hint.cancel()
                 await asyncio.sleep(SETTLE_SECONDS)

@@ -41,10 +41,10 @@ class Channel(filesystem.Channel):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder
 
-    def _put(self, queue: str, message: Any, **kwargs: Any) -> None:
+    def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]  # bases differ
         name = f"{time.time_ns():020d}_{uuid.uuid4().hex}.{queue}"
         draft = self._folder / f"{name}.draft"
-        draft.write_text(dumps(message), encoding="utf-8")
+        draft.write_text(dumps(payload), encoding="utf-8")
         draft.rename(self._folder / f"{name}.msg")
 
     def _get(self, queue: str, timeout: float | None = None) -> Any:
