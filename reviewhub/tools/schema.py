@@ -10,18 +10,16 @@ Whatever cannot be checked raises `SchemaUnusable`, and that means that a person
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache, reduce
 from hashlib import sha256
-from itertools import islice
 from typing import Any
 
-from jsonschema.exceptions import ValidationError
-from referencing import Registry
-from referencing.exceptions import Unresolvable
 from reviewhub_agents import canonical
 
-from reviewhub.tools.dialects import Budget, Exhausted, dialect_of, quiet, running
-from reviewhub.tools.schema_check import MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH, problems_of
+from reviewhub.tools.evaluator import Evaluation, Exhausted, exact
+from reviewhub.tools.schema_check import MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH, is_early, problems_of, targets_of
 from reviewhub.tools.wording import error_of
 
 MAX_ERRORS = 50
@@ -52,14 +50,16 @@ def validate(schema_text: str, arguments_text: str, *, max_steps: int = MAX_STEP
     Raises:
         SchemaUnusable: the schema is none that `check_schema` passes, or checking took more than `max_steps`.
     """
-    validator = _validator(schema_text)
+    compiled = _compiled(schema_text)
     try:
-        arguments = quiet(canonical.parse(arguments_text))
+        arguments = exact(canonical.parse(arguments_text))
     except canonical.BadJson as error:
         raise SchemaUnusable(f"The arguments cannot be read: {error}") from error
+    evaluation = Evaluation(
+        targets=compiled.targets, lonely_references=compiled.lonely_references, steps=max_steps
+    )
     try:
-        with running(Budget(max_steps)):
-            errors: list[ValidationError] = list(islice(validator.iter_errors(arguments), MAX_ERRORS))
+        faults = evaluation.faults(compiled.schema, arguments, limit=MAX_ERRORS)
     except Exhausted as error:
         raise SchemaUnusable(
             f"The arguments could not be checked: the tool's schema takes more than {max_steps} steps."
@@ -68,9 +68,7 @@ def validate(schema_text: str, arguments_text: str, *, max_steps: int = MAX_STEP
         raise SchemaUnusable(
             "The arguments could not be checked: the tool's schema nests too deep."
         ) from error
-    except Unresolvable as error:
-        raise SchemaUnusable(f"The tool's schema refers to something that is not there: {error}") from error
-    return [error_of(error) for error in errors]
+    return [error_of(fault) for fault in faults]
 
 
 def fingerprint(text: str) -> str:
@@ -82,16 +80,21 @@ def fingerprint(text: str) -> str:
     return "sha256:" + sha256(canonical.canonical(text).encode()).hexdigest()
 
 
+@dataclass(frozen=True)
+class _Compiled:
+    schema: Any
+    targets: Mapping[str, Any]
+    lonely_references: bool
+
+
 @lru_cache(maxsize=64)
-def _validator(schema_text: str) -> Any:
+def _compiled(schema_text: str) -> _Compiled:
     if problems := check_schema(schema_text):
         first = problems[0]
         raise SchemaUnusable(f"The tool's schema cannot be used: {first['path'] or '/'}: {first['message']}")
     tree = canonical.parse(schema_text)
-    if isinstance(tree, bool):
-        return dialect_of({})(tree, registry=Registry())
-    assert isinstance(tree, dict)  # check_schema has seen to that
-    dialect = dialect_of(tree)
-    # Without a base address of its own the schema cannot make a local reference a remote one.
-    content = {key: value for key, value in tree.items() if key not in ("$id", "$schema")}
-    return dialect(quiet(content), registry=Registry())
+    schema = exact(tree)
+    targets = {
+        name: reduce(lambda part, key: part[key], keys, schema) for name, keys in targets_of(tree).items()
+    }
+    return _Compiled(schema, targets, is_early(tree))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from urllib.parse import unquote
 
 from reviewhub_agents.canonical import Number, Tree, pointer
 
-from reviewhub.tools.dialects import known_drafts, pattern
+from reviewhub.tools.patterns import pattern
 
 MAX_SCHEMA_BYTES = 256_000
 MAX_SCHEMA_DEPTH = 64
@@ -17,6 +18,12 @@ MAX_SUBSCHEMAS = 2000
 MAX_PATTERNS = 200
 MAX_PROBLEMS = 20
 
+_DRAFTS = (
+    "https://json-schema.org/draft/2020-12/schema",
+    "https://json-schema.org/draft/2019-09/schema",
+    "http://json-schema.org/draft-07/schema",
+    "http://json-schema.org/draft-06/schema",
+)
 _TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _ONE = frozenset(
     {
@@ -69,16 +76,40 @@ class _Walk:
     patterns: int = 0
     problems: list[dict[str, str]] = field(default_factory=list)
 
+    @cached_property
+    def _by_pointer(self) -> dict[str, _Keys]:
+        return {_exact(keys): keys for keys in self.parts}
+
+    def target(self, reference: str) -> _Keys | None:
+        """The part that `#…` names, or None; asked when the walk is over."""
+        name = unquote(reference[1:])
+        return self._by_pointer.get(name) if not name or name.startswith("/") else self.anchors.get(name)
+
     def problem(self, keys: _Keys, code: str, message: str) -> None:
         self.problems.append({"path": pointer(keys), "code": code, "message": message})
 
 
 def problems_of(tree: Tree) -> list[dict[str, str]]:
     """What is wrong with a parsed schema, as {path, code, message}; at most `MAX_PROBLEMS`."""
+    return _walk(tree).problems[:MAX_PROBLEMS]
+
+
+def targets_of(tree: Tree) -> dict[str, tuple[str | int, ...]]:
+    """Where the references of a schema without problems lead: `#/$defs/a` → ("$defs", "a")."""
+    walk = _walk(tree)
+    return {reference: walk.target(reference) or () for _, reference in walk.references}
+
+
+def is_early(tree: Tree) -> bool:
+    """Whether the schema names a draft up to 7, in which a `$ref` stood for its whole part."""
+    return isinstance(tree, dict) and "draft-0" in str(tree.get("$schema"))
+
+
+def _walk(tree: Tree) -> _Walk:
     walk = _Walk()
     if not isinstance(tree, dict | bool):
         walk.problem((), "schema", "a schema is an object, true or false")
-        return walk.problems
+        return walk
     _check_draft(tree, walk)
     todo: list[tuple[_Keys, Tree]] = [((), tree)]
     while todo and len(walk.problems) < MAX_PROBLEMS:
@@ -95,13 +126,13 @@ def problems_of(tree: Tree) -> list[dict[str, str]]:
             walk.problem(keys, "schema", "must be a schema: an object, true or false")
     if not walk.problems:
         _check_references(walk)
-    return walk.problems[:MAX_PROBLEMS]
+    return walk
 
 
 def _check_draft(tree: Tree, walk: _Walk) -> None:
     draft = tree.get("$schema") if isinstance(tree, dict) else None
-    if draft is not None and (not isinstance(draft, str) or draft.removesuffix("#") not in known_drafts()):
-        walk.problem(("$schema",), "dialect", f"must be one of {', '.join(known_drafts())}")
+    if draft is not None and (not isinstance(draft, str) or draft.removesuffix("#") not in _DRAFTS):
+        walk.problem(("$schema",), "dialect", f"must be one of {', '.join(_DRAFTS)}")
 
 
 def _check_part(keys: _Keys, part: dict[str, Tree], walk: _Walk) -> Iterator[tuple[_Keys, Tree]]:
@@ -180,10 +211,8 @@ def _check_patterns(place: _Keys, value: Tree, walk: _Walk) -> None:
 
 
 def _check_references(walk: _Walk) -> None:
-    by_pointer = {_exact(keys): keys for keys in walk.parts}
     for keys, reference in walk.references:
-        target = unquote(reference[1:])
-        found = by_pointer.get(target) if not target or target.startswith("/") else walk.anchors.get(target)
+        found = walk.target(reference)
         if found is None:
             walk.problem((*keys, "$ref"), "reference", "refers to no part of this schema")
         else:

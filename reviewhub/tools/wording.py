@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
-from jsonschema.exceptions import ValidationError
 from reviewhub_agents import canonical
+
+from reviewhub.tools.evaluator import Fault
 
 _SHOWN = 10
 _LIMITS = {
@@ -50,47 +50,40 @@ _SENTENCES = {
 }
 
 
-def error_of(error: ValidationError) -> dict[str, str]:
-    """One error as {path, code, message}; the message goes on from the name of the value: "must be at least 5"."""
-    error = _telling(error)
-    return {
-        "path": canonical.pointer([_plain(key) for key in error.absolute_path]),
-        "code": str(error.validator or "not_allowed"),
-        "message": _message(error),
-    }
+def error_of(fault: Fault) -> dict[str, str]:
+    """One fault as {path, code, message}; the message goes on from the name of the value: "must be at least 5"."""
+    fault = _telling(fault)
+    return {"path": canonical.pointer(fault.path), "code": fault.keyword, "message": _message(fault)}
 
 
-def _telling(error: ValidationError) -> ValidationError:
-    """For a choice of forms: the error inside the one form of the right type, if there is just one."""
-    while error.validator in ("anyOf", "oneOf") and error.context:
-        by_form: dict[Any, list[ValidationError]] = {}
-        for inner in error.context:
-            by_form.setdefault(inner.schema_path[0], []).append(inner)
-        fitting = [inner for inner in by_form.values() if not any(_is_of_wrong_type(each) for each in inner)]
+def _telling(fault: Fault) -> Fault:
+    """For a choice of forms: the fault inside the one form of the right type, if there is just one."""
+    while fault.forms:
+        fitting = [form for form in fault.forms if not any(_is_of_wrong_type(each, fault) for each in form)]
         if len(fitting) != 1:
             break
-        error = fitting[0][0]
-    return error
+        fault = fitting[0][0]
+    return fault
 
 
-def _is_of_wrong_type(error: ValidationError) -> bool:
-    return error.validator in ("type", "const", "enum") and not error.path
+def _is_of_wrong_type(inner: Fault, outer: Fault) -> bool:
+    return inner.keyword in ("type", "const", "enum") and inner.path == outer.path
 
 
-def _message(error: ValidationError) -> str:
-    keyword, value = str(error.validator), cast(Any, error.validator_value)
+def _message(fault: Fault) -> str:
+    keyword, value = fault.keyword, fault.expected
     if keyword in _LIMITS:
         return _LIMITS[keyword].format(_text(value))
     if keyword == "type":
         return (
             f"must be {_one_of([_TYPES[each] for each in (value if isinstance(value, list) else [value])])}"
         )
-    if keyword == "enum":
+    if keyword == "enum" and value:
         return f"must be {_one_of([_text(each) for each in value[:_SHOWN]])}" + (
             " …" if len(value) > _SHOWN else ""
         )
     if keyword in ("anyOf", "oneOf"):
-        return "fits more than one of the allowed forms" if not error.context else _forms(value)
+        return _forms(value) if fault.forms else "fits more than one of the allowed forms"
     return _SENTENCES.get(keyword, "is not allowed here")
 
 
@@ -107,13 +100,5 @@ def _one_of(texts: list[str]) -> str:
 
 def _text(value: Any) -> str:
     """A value of the schema as JSON, cut when long."""
-    text = str(value) if isinstance(value, Decimal) else canonical.dumps(_plain(value))
+    text = canonical.dumps(value)
     return text if len(text) <= 80 else text[:79] + "…"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return str.__str__(value) if isinstance(value, str) else value
