@@ -23,6 +23,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("tool-calls/<uuid:call>/withdraw", calls.Withdraw.as_view()),
     path("checkpoints/<uuid:checkpoint>", checkpoints.OneCheckpoint.as_view()),
     path("checkpoints/<uuid:checkpoint>/fork", checkpoints.Fork.as_view()),
+    path("checkpoints/<uuid:checkpoint>/rewrite", requests.Rewrite.as_view()),
     path("branches/<uuid:branch>/claim", branches.Claim.as_view()),
     path("branches/<uuid:branch>/heartbeat", branches.Heartbeat.as_view()),
     path("branches/<uuid:branch>/finish", branches.Finish.as_view()),

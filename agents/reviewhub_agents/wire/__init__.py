@@ -38,6 +38,7 @@ from .checkpoints import (
     CheckpointSave,
     ForkBody,
     PlanRef,
+    RewriteBody,
 )
 from .enums import (
     AllowedDecision,
@@ -197,6 +198,7 @@ __all__ = [
     "ResumptionState",
     "Retry",
     "Risk",
+    "RewriteBody",
     "RunOut",
     "RunStart",
     "RunState",

@@ -131,3 +131,10 @@ class ForkBody(Wire):
     branch: Name | None = None
     changes: Changes = []
     reason: Text = ""
+
+
+class RewriteBody(Wire):
+    """`POST /checkpoints/{checkpoint}/rewrite`: a person changes the state; the old branch is superseded."""
+
+    changes: Changes = []
+    reason: Annotated[Text, Field(min_length=1)]

@@ -15,7 +15,10 @@ from reviewhub.accounts.permissions import Action, MemberCaller, require, scope_
 from reviewhub.api.authentication import caller_in, caller_of
 from reviewhub.api.base import PersonView, actor_of, answer, key_of, read, read_tree
 from reviewhub.api.problems import problem_of
+from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.errors import Forbidden, NotFound, ReviewHubError
+from reviewhub.gates.present_runs import branches_out
+from reviewhub.gates.rewrite import rewrite
 from reviewhub.reviews.ask import ask
 from reviewhub.reviews.claim import claim
 from reviewhub.reviews.comment import comment
@@ -24,7 +27,7 @@ from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.present import comment_out, question_out, request_detail, request_row
 from reviewhub.reviews.queries import Filters, listed
 from reviewhub.reviews.release import release
-from reviewhub.reviews.targets import request_target
+from reviewhub.reviews.targets import request_target, run_target
 
 log = logging.getLogger("reviewhub.access")
 
@@ -179,3 +182,22 @@ class Ask(RequestView):
         body = read(request, wire.AskBody)
         made = ask(request_id=row.pk, member=caller.member, text=body.text, actor=actor_of(request, caller))
         return answer(question_out(made, row.tool_call), status=201)
+
+
+class Rewrite(PersonView):
+    """`POST /checkpoints/{checkpoint}/rewrite`"""
+
+    @extend_schema(request=wire.RewriteBody, responses={201: wire.ForkOut})
+    def post(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
+        """Goes on from a checkpoint with a changed state; its branch is superseded."""
+        row = Checkpoint.objects.filter(pk=checkpoint).select_related("run__agent").first()
+        if row is None:
+            raise NotFound("There is no such checkpoint.")
+        caller = caller_in(request, row.workspace_id)
+        require(caller, Action.CHECKPOINT_REWRITE, run_target(row.run))
+        body = read(request, wire.RewriteBody)
+        branch, first = rewrite(
+            checkpoint=row, changes=body.changes, reason=body.reason, actor=actor_of(request, caller)
+        )
+        (out,) = branches_out([branch])
+        return answer(wire.ForkOut(run=branch.run_id, branch=out, checkpoint=first.pk), status=201)

@@ -1,0 +1,64 @@
+"""Who may use which endpoint: one row for each method of each address. A test refuses an address without a row.
+
+The letters stand for: o the agent whose things they are, x another agent of the workspace, y an agent of another workspace;
+b bob (reviewer, own team), d dave (reviewer, other team), c carol (manager), a alice (admin, in no team),
+m mallory (admin of another workspace). Who is not named gets 401, 403 or 404, and nothing happens.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Row(NamedTuple):
+    """One method of one address: who may, and a body that is good enough to be looked at."""
+
+    may: str
+    body: dict[str, Any] | None = None
+
+
+DECISION = {"type": "approve", "version": 1, "digest": "sha256:" + "0" * 64}
+STATE = {"state": {"n": 2}}
+CALL = {"tool": "refund", "arguments": {"order": "1"}}
+
+ACCESS: dict[str, Row] = {
+    "POST runs": Row("oxy", {}),
+    "GET runs/<uuid:run>": Row("o"),
+    "POST runs/<uuid:run>/cancel": Row("o", {}),
+    "POST runs/<uuid:run>/pauses": Row("o", {"checkpoint": STATE, "tool_calls": [CALL]}),
+    "POST runs/<uuid:run>/observations": Row(
+        "o", {"checkpoint": STATE, "tool_calls": [CALL | {"outcome": {"status": "succeeded"}}]}
+    ),
+    "GET runs/<uuid:run>/checkpoints": Row("o"),
+    "POST runs/<uuid:run>/checkpoints": Row("o", STATE),
+    "GET pauses/<uuid:pause>": Row("o"),
+    "GET tool-calls/<uuid:call>": Row("o"),
+    "POST tool-calls/<uuid:call>/consume": Row("o", {"digest": DECISION["digest"]}),
+    "POST tool-calls/<uuid:call>/progress": Row("o", {"partial": 1}),
+    "POST tool-calls/<uuid:call>/outcome": Row("o", {"status": "succeeded"}),
+    "POST tool-calls/<uuid:call>/withdraw": Row("o", {}),
+    "GET checkpoints/<uuid:checkpoint>": Row("o"),
+    "POST checkpoints/<uuid:checkpoint>/fork": Row("o", {}),
+    "POST branches/<uuid:branch>/claim": Row("o", {}),
+    "POST branches/<uuid:branch>/heartbeat": Row("o", {}),
+    "POST branches/<uuid:branch>/finish": Row("o", {}),
+    "POST branches/<uuid:branch>/fail": Row("o", {"error": "broken"}),
+    "GET branches/<uuid:branch>/records/<path:key>": Row("o"),
+    "PUT branches/<uuid:branch>/records/<path:key>": Row("o", {"value": 1}),
+    "GET resumptions": Row("oxy"),
+    "PUT tools/<path:name>": Row("oxy", {"effect": "read"}),
+    "POST policy/explain": Row("oxy", CALL),
+    "GET questions": Row("oxy"),
+    "POST questions/<uuid:question>/answer": Row("o", {"text": "because"}),
+    "GET requests": Row("bdcam"),
+    "POST requests/decide": Row("bdcam", {"decisions": [DECISION | {"request": "{request_id}"}]}),
+    "GET requests/<uuid:request_id>": Row("bca"),
+    "POST requests/<uuid:request_id>/decide": Row("b", DECISION),
+    "POST requests/<uuid:request_id>/claim": Row("b", {}),
+    "POST requests/<uuid:request_id>/release": Row("b", {}),
+    "POST requests/<uuid:request_id>/comment": Row("bca", {"text": "why?"}),
+    "POST requests/<uuid:request_id>/ask": Row("bca", {"text": "why?"}),
+    "POST checkpoints/<uuid:checkpoint>/rewrite": Row("b", {"changes": [], "reason": "wrong order"}),
+}
+# Public on purpose: the description of the API itself.
+PUBLIC = {"GET schema"}

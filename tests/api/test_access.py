@@ -1,0 +1,122 @@
+"""The table of `access.py` against the running API: every endpoint × everybody."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from reviewhub.api.urls import urlpatterns
+from reviewhub.runs.models import Branch
+from reviewhub.toolcalls.models import ToolCall
+from tests.api.access import ACCESS, PUBLIC
+from tests.cast import Cast
+from tests.driver import API, AgentHttp, PersonHttp, agent_of, call
+
+METHODS = ("get", "post", "put", "patch", "delete")
+REFUSED = {401, 403, 404}
+
+
+def endpoints() -> set[str]:
+    """`METHOD address` of everything that the API answers to."""
+    found = set()
+    for pattern in urlpatterns:
+        view = getattr(pattern.callback, "view_class", None) or getattr(pattern.callback, "cls", None)
+        if view is not None:
+            found |= {f"{name.upper()} {pattern.pattern}" for name in METHODS if hasattr(view, name)}
+    return found
+
+
+def test_every_endpoint_has_a_row() -> None:
+    assert endpoints() == set(ACCESS) | PUBLIC
+
+
+@dataclass
+class Scene:
+    """Things of one agent, and everybody who might want them."""
+
+    ids: dict[str, str]
+    everybody: dict[str, Any]
+
+
+@pytest.fixture
+def scene(cast: Cast) -> Scene:
+    own = agent_of(cast.support)
+    run = own.run()
+    paused = own.pause(run["id"], call()).ok(201)
+    (waiting,) = paused["tool_calls"]
+    bob = PersonHttp(cast.bob)
+    question = bob.post(f"/requests/{waiting['request']['id']}/ask", {"text": "why?"}).ok(201)
+    branch = Branch.objects.get(run=run["id"])
+    own.put(f"/branches/{branch.pk}/records/k", {"value": 1}).ok()
+    ids = {
+        "run": run["id"],
+        "pause": paused["id"],
+        "call": waiting["id"],
+        "checkpoint": paused["checkpoint"]["id"],
+        "branch": str(branch.pk),
+        "question": question["id"],
+        "request_id": waiting["request"]["id"],
+        "name": "refund",
+        "key": "k",
+    }
+    everybody = {
+        "y": agent_of(cast.mallory.teams.get(), name="Stranger"),
+        "m": PersonHttp(cast.mallory),
+        "x": agent_of(cast.support, name="Neighbour"),
+        "d": PersonHttp(cast.dave),
+        "c": PersonHttp(cast.carol),
+        "a": PersonHttp(cast.alice),
+        "b": bob,
+        "o": own,
+    }
+    return Scene(ids=ids, everybody=everybody)
+
+
+@pytest.mark.parametrize("endpoint", sorted(ACCESS))
+def test_only_who_may(endpoint: str, scene: Scene) -> None:
+    """The forbidden ones first: whoever may could end what the others ask for."""
+    row = ACCESS[endpoint]
+    before = ToolCall.objects.values_list("state", "version").get(pk=scene.ids["call"])
+    nobody = _send(AgentHttp(token="rh_none"), endpoint, scene.ids, row.body)
+    assert nobody == 401
+    assert _anonymous(endpoint, scene.ids) in (401, 403)
+    for letter, who in scene.everybody.items():
+        if letter not in row.may:
+            assert _send(who, endpoint, scene.ids, row.body) in REFUSED, letter
+    assert ToolCall.objects.values_list("state", "version").get(pk=scene.ids["call"]) == before
+    for letter, who in scene.everybody.items():
+        if letter in row.may:
+            status = _send(who, endpoint, scene.ids, row.body)
+            assert status not in REFUSED, letter
+            assert status < 500, letter
+
+
+def _address(endpoint: str, ids: dict[str, str]) -> tuple[str, str]:
+    method, pattern = endpoint.split(" ", 1)
+    return method.lower(), "/" + re.sub(r"<\w+:(\w+)>", lambda match: ids[match[1]], pattern)
+
+
+def _send(who: AgentHttp | PersonHttp, endpoint: str, ids: dict[str, str], body: Any) -> int:
+    method, path = _address(endpoint, ids)
+    if method == "get":
+        return who.get(path).status
+    filled = json.loads(json.dumps(body or {}).replace("{request_id}", ids["request_id"]))
+    if method == "put":
+        return who.put(path, filled).status if isinstance(who, AgentHttp) else _put(who, path, filled)
+    return who.post(path, filled).status
+
+
+def _put(who: PersonHttp, path: str, body: Any) -> int:
+    return int(who.client.put(API + path, json.dumps(body), content_type="application/json").status_code)
+
+
+def _anonymous(endpoint: str, ids: dict[str, str]) -> int:
+    method, path = _address(endpoint, ids)
+    send = getattr(Client(), method)
+    response = send(API + path) if method == "get" else send(API + path, "{}", content_type="application/json")
+    return int(response.status_code)
