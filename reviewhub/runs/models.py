@@ -26,6 +26,8 @@ class Run(Stateful):
     on_behalf_of = models.CharField(max_length=255, blank=True)
     labels = models.TextField(default="{}")
     input = models.TextField(default="null")
+    # The agent's JSON Schema of its states, as it was when the run began; empty when it gave none.
+    state_schema = models.TextField(blank=True)
     result = models.TextField(default="null")
     error = models.TextField(blank=True)
     started_by = models.ForeignKey(Member, null=True, on_delete=models.PROTECT, related_name="+")
@@ -41,6 +43,7 @@ class Run(Stateful):
         ]
         indexes = [
             models.Index(fields=["workspace", "-created_at", "-id"], name="run_newest"),
+            models.Index(fields=["workspace", "state", "-created_at", "-id"], name="run_state_newest"),
             models.Index(fields=["agent", "-created_at"], name="run_agent"),
         ]
 

@@ -23,6 +23,12 @@ def run_for_agent(agent: Agent, run_id: uuid.UUID) -> Run:
     return run
 
 
+def by_external_id(agent_id: uuid.UUID, external_id: str) -> QuerySet[Run]:
+    """The run (one or none) that an agent started under this id, which is not empty."""
+    # The second condition is that of the partial unique index: without it SQLite reads all runs of the agent.
+    return Run.objects.filter(agent_id=agent_id, external_id=external_id).exclude(external_id="")
+
+
 def branch_for_agent(agent: Agent, branch_id: uuid.UUID) -> Branch:
     """A branch of one of this agent's runs. Raises NotFound, also for a branch of another agent."""
     branch = Branch.objects.select_related("run").filter(run__agent=agent, pk=branch_id).first()

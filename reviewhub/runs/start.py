@@ -13,6 +13,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict, Invalid
 from reviewhub.runs.kinds import RunStarted
 from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.queries import by_external_id
 
 MAIN = "main"
 
@@ -52,6 +53,7 @@ def start(*, key: AgentKey, body: wire.RunStart, actor: Actor) -> tuple[Run, boo
         on_behalf_of=body.on_behalf_of,
         labels=canonical.dumps(body.labels),
         input=canonical.dumps(body.input),
+        state_schema="" if body.state_schema is None else canonical.dumps(body.state_schema),
     )
     try:
         with transaction.atomic():
@@ -82,7 +84,7 @@ def start(*, key: AgentKey, body: wire.RunStart, actor: Actor) -> tuple[Run, boo
 
 
 def _find(key: AgentKey, external_id: str) -> Run | None:
-    run = Run.objects.filter(agent_id=key.agent_id, external_id=external_id).first()
+    run = by_external_id(key.agent_id, external_id).first()
     if run is not None and run.environment != key.environment:
         raise OtherEnvironment(
             f"The external id {external_id!r} belongs to a run in {run.environment}; this key is for {key.environment}."

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from django.db import connection
+from django.db.models import QuerySet
 
 from reviewhub.accounts.models import AgentKey
 from reviewhub.core.errors import Invalid, NotFound
@@ -49,6 +53,24 @@ def test_pages_hold_every_run_once_the_newest_first(key: AgentKey) -> None:
         if not cursor:
             break
     assert seen == [f"run {number}" for number in reversed(range(7))]
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL scans tables as small as these")
+@pytest.mark.parametrize(
+    ("rows", "index"),
+    [
+        (lambda: queries.by_external_id(uuid7(), "a"), "run_external_id_once"),
+        (lambda: Run.objects.filter(workspace_id=uuid7()).order_by("-created_at", "-id"), "run_newest"),
+        (
+            lambda: Run.objects.filter(workspace_id=uuid7(), state="paused").order_by("-created_at", "-id"),
+            "run_state_newest",
+        ),
+    ],
+)
+def test_lists_and_look_ups_use_their_index(db: None, rows: Callable[[], QuerySet[Run]], index: str) -> None:
+    plan = rows().explain()
+    assert index in plan
+    assert "TEMP B-TREE" not in plan
 
 
 def test_filters_narrow(key: AgentKey) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from reviewhub_agents import wire
+from reviewhub_agents.canonical import Number
 
 from reviewhub.accounts.models import AgentKey
 from reviewhub.audit.models import Event
@@ -25,6 +26,20 @@ def test_a_run_begins_with_its_branch_and_an_event(key: AgentKey) -> None:
     assert (branch.name, branch.state, branch.head, branch.epoch) == ("main", "running", None, 0)
     event = Event.objects.get(run_id=run.id)
     assert (event.kind, event.agent_id) == ("run.started", key.agent_id)
+
+
+def test_values_are_kept_exactly(key: AgentKey) -> None:
+    run = begin(
+        key,
+        input={"amount": Number("1240.00"), "a": [True, None]},
+        labels={"channel": "mail"},
+        state_schema={"type": "object", "maximum": Number("1E2")},
+    )
+    run.refresh_from_db()
+    assert run.input == '{"a":[true,null],"amount":1240.00}'
+    assert run.labels == '{"channel":"mail"}'
+    assert run.state_schema == '{"maximum":1E2,"type":"object"}'
+    assert begin(key).state_schema == ""
 
 
 def test_the_same_external_id_is_the_same_run(key: AgentKey) -> None:
