@@ -1,0 +1,1 @@
+"""Agents to try ReviewHub with, and to copy from."""
