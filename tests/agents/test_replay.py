@@ -31,7 +31,7 @@ SEARCH = ("search_direct_flight", '{"origin": "JFK"}', "[]")
 CANCEL = ("cancel_reservation", '{"id": "X"}', "Error: not yours")
 
 
-REQUESTS = 14
+REQUESTS = 16
 """Of a replay of one read, one write that succeeds and one that fails."""
 
 
