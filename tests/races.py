@@ -108,7 +108,8 @@ def pause_pause(at: Scene) -> None:
     run = at.agent.run()
     twin = AgentHttp(token=at.agent.token)
     replies = together(
-        lambda: at.agent.pause(run["id"], call(), key="same"), lambda: twin.pause(run["id"], call(), key="same")
+        lambda: at.agent.pause(run["id"], call(), key="same"),
+        lambda: twin.pause(run["id"], call(), key="same"),
     )
     assert sorted(_statuses(replies)) == [200, 201], replies
     assert replies[0].json["id"] == replies[1].json["id"]

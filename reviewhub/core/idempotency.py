@@ -39,6 +39,16 @@ def check_key(key: str) -> str:
     return key
 
 
+def answered(*, scope: str, key: str, body_digest: str) -> str | None:
+    """The answer that was given for `key`, read before any work is done for a repeat; None when there is none yet.
+
+    Raises:
+        IdempotencyConflict: as `claim`.
+    """
+    row = IdempotencyKey.objects.filter(scope=scope, key_hash=_hashed(key)).first()
+    return None if row is None else _answer_of(row, body_digest)
+
+
 def claim(*, scope: str, key: str, body_digest: str) -> Claim:
     """Takes `key` in `scope`, or finds the answer that was given for it.
 
@@ -48,15 +58,23 @@ def claim(*, scope: str, key: str, body_digest: str) -> Claim:
     Raises:
         IdempotencyConflict: the key was used with another body, or its answer was dropped.
     """
-    hashed = hashlib.sha256(check_key(key).encode()).hexdigest()
+    hashed = _hashed(key)
     try:
         with transaction.atomic():
             row = IdempotencyKey.objects.create(scope=scope, key_hash=hashed, body_digest=body_digest)
         return Claim(row=row, answer=None, status=0)
     except IntegrityError:
         row = IdempotencyKey.objects.get(scope=scope, key_hash=hashed)
+    return Claim(row=row, answer=_answer_of(row, body_digest), status=row.status)
+
+
+def _hashed(key: str) -> str:
+    return hashlib.sha256(check_key(key).encode()).hexdigest()
+
+
+def _answer_of(row: IdempotencyKey, body_digest: str) -> str:
     if row.body_digest != body_digest:
         raise IdempotencyConflict()
     if row.answer is None:
         raise IdempotencyConflict("This idempotency key was used long ago; its answer is no longer kept.")
-    return Claim(row=row, answer=row.answer, status=row.status)
+    return row.answer

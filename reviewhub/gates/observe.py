@@ -18,7 +18,7 @@ from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
 from reviewhub.core.errors import NotFound
-from reviewhub.core.idempotency import claim
+from reviewhub.core.idempotency import answered, claim
 from reviewhub.gates.kinds import CallObserved
 from reviewhub.gates.prepare import Prepared, prepare
 from reviewhub.gates.unknown import open_unknown
@@ -56,20 +56,28 @@ def observe(
     branch = Branch.objects.filter(run=run, name=body.branch).first()
     if branch is None:
         raise NotFound(f"This run has no branch {body.branch!r}.")
+    scope = f"observe:{agent.pk}:{run.pk}"
+    before = answered(scope=scope, key=key, body_digest=body_digest)
+    if before is not None:
+        return _as_recorded(branch, before)
     prepared = prepare(run=run, agent=agent, calls=body.tool_calls)
     made = draft(branch=branch, message=body.checkpoint) if body.checkpoint else None
     with transaction.atomic(durable=True):
-        kept = claim(scope=f"observe:{agent.pk}:{run.pk}", key=key, body_digest=body_digest)
+        kept = claim(scope=scope, key=key, body_digest=body_digest)
         if kept.answer is not None:
-            calls = ToolCall.objects.filter(pk__in=kept.answer.split(",")).order_by("position")
-            return Observed(branch=branch, checkpoint=None, calls=list(calls), created=False)
+            return _as_recorded(branch, kept.answer)
         branch = lock_branch(branch.pk)
         check(branch, body.epoch)
         acknowledge(branch=branch)
         checkpoint = save(branch=branch, draft=made, actor=actor) if made else head_of(branch)
-        calls_ = _record(run, branch, checkpoint, prepared, body.tool_calls, actor)
-        kept.keep(status=201, answer=",".join(str(call.pk) for call in calls_))
-    return Observed(branch=branch, checkpoint=checkpoint, calls=calls_, created=True)
+        calls = _record(run, branch, checkpoint, prepared, body.tool_calls, actor)
+        kept.keep(status=201, answer=",".join(str(call.pk) for call in calls))
+    return Observed(branch=branch, checkpoint=checkpoint, calls=calls, created=True)
+
+
+def _as_recorded(branch: Branch, ids: str) -> Observed:
+    calls = ToolCall.objects.filter(pk__in=ids.split(",")).order_by("position")
+    return Observed(branch=branch, checkpoint=None, calls=list(calls), created=False)
 
 
 def _record(

@@ -22,7 +22,7 @@ from reviewhub.checkpoints.save import save
 from reviewhub.core import clock, faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import NotFound
-from reviewhub.core.idempotency import claim
+from reviewhub.core.idempotency import answered, claim
 from reviewhub.core.transitions import move
 from reviewhub.gates.answered import write_answers
 from reviewhub.gates.errors import BranchPaused
@@ -68,6 +68,9 @@ def pause(
     if branch is None:
         raise NotFound(f"This run has no branch {body.branch!r}.")
     scope = f"pause:{agent.pk}:{run.pk}"
+    before = answered(scope=scope, key=key, body_digest=body_digest)
+    if before is not None:
+        return Paused(pause=Pause.objects.get(pk=uuid.UUID(before)), created=False)
     prepared = prepare(run=run, agent=agent, calls=body.tool_calls)
     made = draft(branch=branch, message=body.checkpoint) if body.checkpoint else None
     with transaction.atomic(durable=True):

@@ -44,7 +44,7 @@ def unknown_outcome(*, agent: Agent, tool: Tool, effect: str, arguments: str, be
 
 
 def risk(*, tool: Tool, effect: str, failed_checks: int) -> str:
-    """The admins' risk of the tool, or the default of the effect; a failed check raises it by one, nothing lowers it."""
+    """The admins' risk of the tool, or the effect's default; a failed check raises it by one."""
     levels = list(RANK)
     rank = RANK[tool.effective_risk]
     if not tool.risk:

@@ -16,17 +16,24 @@ from reviewhub_agents import canonical, wire
 from reviewhub.accounts.models import Member
 from reviewhub.core import faults
 from reviewhub.core.actors import Actor
-from reviewhub.core.idempotency import claim
+from reviewhub.core.clock import DbNow
+from reviewhub.core.errors import StaleState
+from reviewhub.core.idempotency import answered, claim
 from reviewhub.reviews import edit as edits
 from reviewhub.reviews.conclude import CALL_STATE, conclude
 from reviewhub.reviews.errors import Expired, NotAllowedHere, NotEligible
 from reviewhub.reviews.involved import involved
-from reviewhub.reviews.lock import IN_TIME, LockedRequest, check_open, check_shown, lock_request
+from reviewhub.reviews.lock import LockedRequest, check_open, check_shown, final_facts, lock_request
 from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.present import decision_out
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.rules import Resolution, may_vote
 from reviewhub.reviews.vote import count, vote
+from reviewhub.toolcalls.models import CallVersion, Decision
 from reviewhub.toolcalls.settle import Answer
+
+# An edit is prepared outside the transaction; when policy is published meanwhile, it is prepared once more.
+PREPARATIONS = 3
 
 
 def decide(
@@ -45,7 +52,28 @@ def decide(
         NotEligible: four-eyes bars this person.
         Invalid: this answer is not possible here (its kind, its changes, or policy denies the edited call).
     """
-    edit = edits.prepare(request_id=request_id, body=body) if body.type is wire.Verdict.EDIT else None
+    scope = f"decide:{member.pk}:{request_id}"
+    before = answered(scope=scope, key=key, body_digest=body_digest)
+    if before is not None:
+        return wire.DecideOut.from_text(before)
+    for _ in range(PREPARATIONS):
+        edit = edits.prepare(request_id=request_id, body=body) if body.type is wire.Verdict.EDIT else None
+        try:
+            return _in_transaction(request_id, member, body, body_digest, key, actor, edit)
+        except edits.PolicyMoved:
+            continue
+    raise edits.PolicyMoved
+
+
+def _in_transaction(
+    request_id: uuid.UUID,
+    member: Member,
+    body: wire.DecideBody,
+    body_digest: str,
+    key: str,
+    actor: Actor,
+    edit: edits.Edit | None,
+) -> wire.DecideOut:
     with transaction.atomic(durable=True):
         kept = claim(scope=f"decide:{member.pk}:{request_id}", key=key, body_digest=body_digest)
         if kept.answer is not None:
@@ -72,9 +100,10 @@ def _decide(
         stored = edits.apply(locked=locked, edit=edit, member=member, actor=actor)
     vote(locked=locked, member=member, body=body, actor=actor)
     counted = count(locked=locked, stored=stored, verdict=body.type.value, body=body, actor=actor)
+    decision = None
     if counted.resolution is not None:
-        _conclude(locked, stored, counted.resolution, body, actor)
-    return _out(locked, counted=counted.counts, needed=counted.needed)
+        decision = _conclude(locked, stored, counted.resolution, body, actor)
+    return _out(locked, counted=counted.counts, needed=counted.needed, decision=decision)
 
 
 def _check_type(row: ReviewRequest, stored: Stored, body: wire.DecideBody) -> None:
@@ -107,23 +136,22 @@ def _say_what_happened(locked: LockedRequest, body: wire.DecideBody, actor: Acto
     fields: dict[str, Any] = {}
     if body.type is wire.Verdict.HAPPENED:
         fields["result"] = canonical.dumps(body.value) if body.was_given("value") else "null"
-    conclude(
-        locked=locked,
-        request=locked.request,
-        answer=_answer(locked, body.type.value, body, actor, 0),
-        **fields,
-    )
-    return _out(locked, counted=True, needed=0)
+    answer = _answer(locked, body.type.value, body, actor, 0)
+    decision = conclude(locked=locked, request=locked.request, answer=answer, **fields)
+    return _out(locked, counted=True, needed=0, decision=decision)
 
 
 def _conclude(
     locked: LockedRequest, stored: Stored, found: Resolution, body: wire.DecideBody, actor: Actor
-) -> None:
-    """The vote that completed it is in time by the database's clock, or nothing of this happened."""
-    if not ReviewRequest.objects.filter(IN_TIME, pk=locked.request.pk).exists():
-        raise Expired
+) -> Decision:
+    """The vote that completed it is in time by the database's clock at this write, or nothing of it happened."""
+    row = locked.request
     answer = _answer(locked, found.type, body, actor, stored.policy_version)
-    conclude(locked=locked, request=locked.request, answer=answer)
+    in_time = {"deadline_at__gt": DbNow()} if row.deadline_at else None
+    try:
+        return conclude(locked=locked, request=row, answer=answer, where=in_time)
+    except StaleState:
+        raise Expired(**final_facts(row)) from None
 
 
 def _answer(
@@ -141,6 +169,11 @@ def _answer(
     )
 
 
-def _out(locked: LockedRequest, *, counted: bool, needed: int) -> wire.DecideOut:
+def _out(locked: LockedRequest, *, counted: bool, needed: int, decision: Decision | None) -> wire.DecideOut:
     row = ReviewRequest.objects.get(pk=locked.request.pk)
-    return wire.DecideOut(state=row.state, counted=counted, needed=needed, version=row.version)
+    state = wire.RequestState(row.state)
+    if decision is None:
+        return wire.DecideOut(state=state, counted=counted, needed=needed, version=row.version)
+    versions = dict(CallVersion.objects.filter(tool_call=locked.call).values_list("version", "arguments"))
+    out = decision_out(decision, versions)
+    return wire.DecideOut(state=state, counted=counted, needed=needed, version=row.version, decision=out)

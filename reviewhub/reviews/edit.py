@@ -16,7 +16,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.changes import apply_changes, parse_changes
 from reviewhub.core.clock import now
 from reviewhub.core.display.sentence import Part, pack, plain, sentence
-from reviewhub.core.errors import Invalid, NotFound
+from reviewhub.core.errors import Invalid, NotFound, TryAgain
 from reviewhub.policies.evaluate import Resolved, evaluate
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.queries import current_number
@@ -31,6 +31,10 @@ from reviewhub.toolcalls.claims import failed_checks
 from reviewhub.toolcalls.models import CallVersion, ToolCall
 from reviewhub.toolcalls.queries import arguments_of
 from reviewhub.tools.models import Tool
+
+
+class PolicyMoved(TryAgain):
+    """Policy is being published just now; send the same again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,10 +108,13 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
     see and decide. The deadline stays unless the new one is sooner.
 
     Raises:
-        Changed: policy was published, or the call changed, since the edit was prepared.
+        PolicyMoved: policy was published since the edit was prepared; prepare it once more.
+        Changed: the call is no longer what was shown.
     """
     call, row = locked.call, locked.request
-    if call.digest != edit.base_digest or current_number(row.workspace_id) != edit.answer.policy_version:
+    if current_number(row.workspace_id) != edit.answer.policy_version:
+        raise PolicyMoved
+    if call.digest != edit.base_digest:
         raise Changed(state=row.state, version=row.version, digest=row.digest)
     old = Stored.model_validate_json(row.requirement)
     stored = edit.asked.stored if edit.asked else old

@@ -1,6 +1,6 @@
 """Who may use which endpoint: one row for each method of each address. A test refuses an address without a row.
 
-The letters stand for: o the agent whose things they are, x another agent of the workspace, y an agent of another workspace;
+The letters stand for: o the agent whose things they are, x another agent of the workspace, y one of another workspace;
 b bob (reviewer, own team), d dave (reviewer, other team), c carol (manager), a alice (admin, in no team),
 m mallory (admin of another workspace). Who is not named gets 401, 403 or 404, and nothing happens.
 """

@@ -118,5 +118,7 @@ def _put(who: PersonHttp, path: str, body: Any) -> int:
 def _anonymous(endpoint: str, ids: dict[str, str]) -> int:
     method, path = _address(endpoint, ids)
     send = getattr(Client(), method)
-    response = send(API + path) if method == "get" else send(API + path, "{}", content_type="application/json")
+    response = (
+        send(API + path) if method == "get" else send(API + path, "{}", content_type="application/json")
+    )
     return int(response.status_code)

@@ -33,7 +33,13 @@ def test_a_pause_waits_is_approved_consumed_and_ends(agent: AgentHttp, bob_http:
     assert agent.consume(waiting).code == "not_allowed"
 
     decided = bob_http.decide(waiting, "approve", note="ok").ok()
-    assert decided == {"state": "approved", "counted": True, "needed": 0, "version": 1}
+    assert (decided["state"], decided["counted"], decided["needed"], decided["version"]) == (
+        "approved",
+        True,
+        0,
+        1,
+    )
+    assert decided["decision"]["type"] == "approve"
 
     now = agent.get(f"/pauses/{paused['id']}").ok()
     assert now["state"] == "settled"
@@ -56,10 +62,19 @@ def test_a_pause_waits_is_approved_consumed_and_ends(agent: AgentHttp, bob_http:
     assert agent.outcome(allowed, result={"refund": "r1"}).ok()["state"] == "succeeded"
     assert agent.outcome(allowed, result={"refund": "r2"}).code == "outcome_conflict"
     branch = Branch.objects.get()
-    assert agent.post(f"/branches/{branch.pk}/finish", {"result": {"done": True}}).ok()["state"] == "succeeded"
+    assert (
+        agent.post(f"/branches/{branch.pk}/finish", {"result": {"done": True}}).ok()["state"] == "succeeded"
+    )
     assert Run.objects.get().state == "succeeded"
     kinds = list(Event.objects.order_by("id").values_list("kind", flat=True))
-    for kind in ("run.started", "pause.opened", "request.opened", "request.decided", "call.started", "call.ended"):
+    for kind in (
+        "run.started",
+        "pause.opened",
+        "request.opened",
+        "request.decided",
+        "call.started",
+        "call.ended",
+    ):
         assert kinds.count(kind) == 1, kind
 
 
@@ -69,7 +84,8 @@ def test_an_edit_runs_with_the_new_arguments_and_the_model_is_told(
     run = agent.run()
     (waiting,) = agent.pause(run["id"], call()).ok(201)["tool_calls"]
     changes = [{"op": "set", "path": "/amount", "value": "5.00"}]
-    out = bob_http.decide(waiting, "edit", changes=changes, message="limit is 5").ok()
+    out = bob_http.decide(waiting, "edit", changes=changes, message="limit is 5", key="form-1").ok()
+    assert bob_http.decide(waiting, "edit", changes=changes, message="limit is 5", key="form-1").ok() == out
     assert (out["state"], out["version"]) == ("edited", 2)
     edited = agent.get(f"/tool-calls/{waiting['id']}").ok()
     assert edited["decision"]["type"] == "edit"
@@ -138,7 +154,9 @@ def test_the_same_pause_twice_is_one_pause(agent: AgentHttp) -> None:
 def test_a_cancelled_run_takes_its_requests_along(agent: AgentHttp, bob_http: PersonHttp) -> None:
     run = agent.run()
     (waiting,) = agent.pause(run["id"], call()).ok(201)["tool_calls"]
-    assert agent.post(f"/runs/{run['id']}/cancel", {"reason": "no longer needed"}).ok()["state"] == "cancelled"
+    assert (
+        agent.post(f"/runs/{run['id']}/cancel", {"reason": "no longer needed"}).ok()["state"] == "cancelled"
+    )
     refused = bob_http.decide(waiting, "approve")
     assert (refused.status, refused.code) == (409, "already_decided")
     now = agent.get(f"/tool-calls/{waiting['id']}").ok()
