@@ -113,9 +113,11 @@ class BranchStore:
         """Keeps what a running tool has got so far."""
         progress(call_id=uuid.UUID(call.id), partial=partial)
 
-    def outcome(self, call: Call, *, status: Status, result: str | None = None, error: str = "") -> None:
+    def outcome(
+        self, call: Call, *, attempt: int, status: Status, result: str | None = None, error: str = ""
+    ) -> None:
         """Writes down how a started call ended; taken whoever holds the branch by now."""
-        body = messages.outcome_body(status=status, result=result, error=error)
+        body = messages.outcome_body(attempt=attempt, status=status, result=result, error=error)
         with _translated():
             outcome(call_id=uuid.UUID(call.id), body=body, actor=self._actor)
 
