@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
+from reviewhub_agents import wire
 
 from reviewhub.accounts.models import Agent, Member, Team
 from reviewhub.core.actors import Actor
@@ -10,7 +11,6 @@ from reviewhub.hosting.graphs import graph_of
 from reviewhub.tools.models import Tool
 from reviewhub.tools.register import register
 from reviewhub.tools.set_sentence import set_sentence
-from reviewhub_agents import wire
 
 
 @transaction.atomic

@@ -65,7 +65,7 @@ def test_an_edited_amount_runs_and_a_rejection_does_not(hosted: Hosted) -> None:
     hosted.decide("reject", message="too much")
     hosted.work()
     assert states(run) == ("succeeded", "succeeded")
-    assert run.result == '"refused None 3 too much"'
+    assert run.result == '"refused None 4 too much"'
 
 
 def test_a_second_worker_finds_nothing(hosted: Hosted) -> None:
