@@ -34,7 +34,7 @@ from tests.chaos.actors import Actor
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "200"))
-PATIENCE = 120.0
+PATIENCE = 300.0
 TURNS = ("approve", "edit", "reject", "respond")
 
 # Each point at the calls in turn: reading the order, the refund, the e-mail.
