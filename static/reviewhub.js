@@ -175,8 +175,6 @@
   document.addEventListener("visibilitychange", () => { if (document.hidden) hiddenSince = Date.now(); });
   const arrived = () => {
     if (!buffer) return;
-    // A row that is told twice (the server would rather repeat than miss one) is the one that already stands there.
-    $$(".row", buffer).forEach((row) => { if (document.querySelectorAll(`[id="${row.id}"]`).length > 1) row.remove(); });
     const waiting = $$(".row", buffer);
     const nobodyLooks = hiddenSince && document.hidden && Date.now() - hiddenSince > 60000 && !$(".row__pick :checked");
     if (waiting.length && (!rows().length || nobodyLooks)) { reveal(); return; }
@@ -221,13 +219,29 @@
     // Called anew for each try, so a connection that comes back asks for what it missed.
     window.htmx.createWebSocket = (url) => new WebSocket(`${url}?since=${encodeURIComponent(since)}`);
     window.htmx.config.wsReconnectDelay = (tries) => [1, 2, 4, 8, 15][Math.min(tries, 4)] * 1000 * (0.75 + Math.random() / 2);
+    // Of what the server tells, only what this page shows is swapped in; a row that stands here already is not new.
+    window.htmx.defineExtension("known", {
+      transformResponse: (text) => {
+        const told = document.createElement("template");
+        told.innerHTML = text;
+        [...told.content.children].forEach((node) => { if (node.id && !document.getElementById(node.id)) node.remove(); });
+        told.content.querySelectorAll("#fresh-rows > .row").forEach((row) => { if (document.getElementById(row.id)) row.remove(); });
+        return told.innerHTML;
+      },
+    });
     body.addEventListener("htmx:wsOpen", () => { downAt = 0; clearInterval(poll); poll = 0; state("", "Live"); });
     body.addEventListener("htmx:wsClose", () => {
       downAt = downAt || Date.now();
       setTimeout(() => { if (downAt && Date.now() - downAt >= 3000) state(navigator.onLine ? "wait" : "off", navigator.onLine ? "Reconnecting" : "Offline"); }, 3100);
       setTimeout(() => { if (downAt && !poll) { state("wait", "Checking every 10 s"); poll = setInterval(refresh, 10000); } }, 30000);
     });
-    body.addEventListener("htmx:wsAfterMessage", () => {
+    // A page that is told to look again says what it shows, so that the answer can say what changed.
+    body.addEventListener("htmx:configRequest", (event) => {
+      if (event.target.id !== "live-poke" || !form) return;
+      event.detail.parameters.version = form.dataset.version || "";
+      event.detail.parameters.open = "1";
+    });
+    const heard = () => {
       const mark = $("#live-since");
       if (mark?.dataset.since) since = mark.dataset.since;
       const count = $("#nav-count");
@@ -239,7 +253,9 @@
       arrived();
       countPicks();
       tick();
-    });
+    };
+    body.addEventListener("htmx:wsAfterMessage", heard);
+    body.addEventListener("htmx:afterRequest", (event) => { if (event.target.id === "live-poke") heard(); });
     // What is being typed into, or has focus, is never replaced.
     body.addEventListener("htmx:oobBeforeSwap", (event) => {
       if (event.detail.target?.contains(document.activeElement) && document.activeElement !== body) event.preventDefault();

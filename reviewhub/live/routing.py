@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-websocket_urlpatterns: list[URLPattern] = []
+from reviewhub.live.consumers import QueueSocket, RequestSocket, RunSocket
+
+websocket_urlpatterns: list[URLPattern] = [
+    path("ws/<slug:slug>/queue", QueueSocket.as_asgi()),
+    path("ws/<slug:slug>/requests/<int:number>", RequestSocket.as_asgi()),
+    path("ws/<slug:slug>/runs/<uuid:run_id>", RunSocket.as_asgi()),
+]

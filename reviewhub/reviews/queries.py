@@ -83,7 +83,13 @@ def newest_event(workspace_id: uuid.UUID) -> int:
 def by_number(workspace_id: uuid.UUID, number: int) -> ReviewRequest:
     """The request that people call `#number`. Raises NotFound."""
     rows = ReviewRequest.objects.select_related(
-        "agent__team", "run__key", "branch", "tool_call", "claimed_by__person", "workspace", "again_of"
+        "agent__team",
+        "run__key",
+        "branch",
+        "tool_call__checkpoint",
+        "claimed_by__person",
+        "workspace",
+        "again_of",
     )
     row = rows.filter(workspace_id=workspace_id, number=number).first()
     if row is None:

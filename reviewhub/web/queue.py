@@ -11,10 +11,10 @@ from reviewhub.accounts.models import Agent, Team
 from reviewhub.accounts.permissions import Action, MemberCaller, scope_of
 from reviewhub.core.clock import now
 from reviewhub.reviews.queries import Filters, listed, newest_event, pending_count
+from reviewhub.reviews.rows import Row, groups
 from reviewhub.tools.models import Risk, Tool
 from reviewhub.web.access import page
 from reviewhub.web.render import show
-from reviewhub.web.rows import Row, groups
 
 LIMITS = (50, 25, 100)
 OPTIONS = 60

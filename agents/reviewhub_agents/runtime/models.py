@@ -12,9 +12,7 @@ Message = dict[str, Any]
 class Model(Protocol):
     """Something that answers a conversation. Its answer is JSON and is recorded, so a replay pays for nothing."""
 
-    @property
-    def name(self) -> str:
-        """What it is called in records."""
+    name: str
 
     def complete(self, messages: list[Message]) -> Message:
         """The next message."""

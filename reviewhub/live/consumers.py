@@ -1,0 +1,180 @@
+"""Open pages: each socket follows the hints of its topic and tells the page what the tables say.
+
+A socket holds no database connection while it waits. It subscribes first and reads then, so nothing falls between;
+whatever it missed before that is told by `since`. Every time it reads, it asks again who is behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import Any
+from urllib.parse import parse_qs
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed
+from reviewhub.live import news
+from reviewhub.live.hub import RESYNC, Hint, Subscription, hub
+from reviewhub.live.visitor import visitor
+from reviewhub.reviews.queries import newest_event
+from reviewhub.reviews.targets import request_target, run_target
+from reviewhub.runs.models import Run
+
+NOT_YOURS = 4404
+ENDED = 4403
+STOPPING = 1012  # htmx tries again after this
+GATHER_SECONDS = 0.05  # events of one transaction arrive together
+LOOK_AGAIN_SECONDS = 25.0
+
+
+class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no types
+    """What all pages have in common: the door, the loop, and the end."""
+
+    follower: asyncio.Task[None] | None = None
+
+    async def connect(self) -> None:
+        """Opens for members only; a stranger learns nothing, also not whether the page exists."""
+        caller = await self._visitor()
+        topic = await database_sync_to_async(self.topic)(caller) if caller is not None else None
+        if topic is None:
+            await self.close(code=NOT_YOURS)
+            return
+        await self.accept()
+        self.follower = asyncio.create_task(self._follow(topic))
+
+    async def disconnect(self, code: int) -> None:
+        """Ends the loop with the socket."""
+        if self.follower is not None:
+            self.follower.cancel()
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """Pages say nothing: decisions are plain POSTs."""
+
+    def topic(self, caller: MemberCaller) -> str | None:
+        """What to follow; None when the caller may not."""
+        raise NotImplementedError
+
+    def first(self, caller: MemberCaller, since: int) -> str:
+        """What is told at once."""
+        raise NotImplementedError
+
+    def told(self, caller: MemberCaller, hints: list[Hint]) -> str:
+        """What is told after hints; empty for nothing."""
+        raise NotImplementedError
+
+    async def _follow(self, topic: str) -> None:
+        with hub.subscribe(topic) as subscription:
+            if not await self._tell(self.first, self._since()):
+                return
+            while True:
+                hints = await self._hints(subscription)
+                if subscription.closed:
+                    await self.close(code=STOPPING)
+                    return
+                if not await self._tell(self.told, hints):
+                    return
+
+    async def _hints(self, subscription: Subscription) -> list[Hint]:
+        hints = await subscription.wait(LOOK_AGAIN_SECONDS)
+        if hints:
+            await asyncio.sleep(GATHER_SECONDS)
+            hints += await subscription.wait(0)
+        return hints
+
+    async def _tell(self, say: Any, about: Any) -> bool:
+        """Sends what there is to say; False when whoever is behind the socket may no longer be there."""
+        caller = await self._visitor()
+        if caller is None:
+            await self.close(code=ENDED)
+            return False
+        text = await database_sync_to_async(say)(caller, about)
+        if text:
+            await self.send(text_data=text)
+        return True
+
+    async def _visitor(self) -> MemberCaller | None:
+        slug = self.scope["url_route"]["kwargs"]["slug"]
+        found: MemberCaller | None = await database_sync_to_async(visitor)(self.scope, slug)
+        return found
+
+    def _since(self) -> int:
+        given = parse_qs(self.scope["query_string"].decode("latin-1")).get("since", ["0"])[0]
+        return int(given) if given.isascii() and given.isdecimal() and len(given) < 19 else 0
+
+
+class QueueSocket(Socket):
+    """The queue: changed cells at once, new rows for the reader to take."""
+
+    def topic(self, caller: MemberCaller) -> str | None:
+        """The whole workspace; rows are narrowed when they are read."""
+        target = Target(workspace_id=caller.workspace_id)
+        return f"workspace:{caller.workspace_id}" if allowed(caller, Action.QUEUE_READ, target) else None
+
+    def first(self, caller: MemberCaller, since: int) -> str:
+        """What happened since the page was read."""
+        changed = news.missed(caller, since)
+        if changed is None:
+            return news.queue_reload(caller)
+        return news.queue_news(caller, changed, since=max(since, newest_event(caller.workspace_id)))
+
+    def told(self, caller: MemberCaller, hints: list[Hint]) -> str:
+        """The rows that the hints name."""
+        if any(hint.kind == RESYNC for hint in hints):
+            return self.first(caller, self._since())
+        changed = {hint.request_id for hint in hints if hint.request_id is not None}
+        if not changed:
+            return ""
+        return news.queue_news(caller, changed, since=max(hint.event_id for hint in hints))
+
+
+class RequestSocket(Socket):
+    """One request: the page is told to look again, and asks for its changing parts."""
+
+    def topic(self, caller: MemberCaller) -> str | None:
+        """The request's run: its calls tell how the decision ended."""
+        row = news.request_of(caller, self.scope["url_route"]["kwargs"]["number"])
+        if row is None or not allowed(caller, Action.REQUEST_READ, request_target(row)):
+            return None
+        return f"run:{row.run_id}"
+
+    def first(self, caller: MemberCaller, since: int) -> str:
+        """Something may have happened while the page was on its way."""
+        return news.look_again(self._path(), since=since)
+
+    def told(self, caller: MemberCaller, hints: list[Hint]) -> str:
+        """Anything about the run is a reason to look."""
+        return news.look_again(self._path(), since=hints[-1].event_id) if hints else ""
+
+    def _path(self) -> str:
+        kwargs = self.scope["url_route"]["kwargs"]
+        return f"/{kwargs['slug']}/requests/{kwargs['number']}/live"
+
+
+class RunSocket(Socket):
+    """One run: the same way."""
+
+    def topic(self, caller: MemberCaller) -> str | None:
+        """The run, if the caller may see it."""
+        run = (
+            Run.objects.select_related("agent")
+            .filter(pk=self._run(), workspace_id=caller.workspace_id)
+            .first()
+        )
+        if run is None or not allowed(caller, Action.RUN_READ, run_target(run)):
+            return None
+        return f"run:{run.pk}"
+
+    def first(self, caller: MemberCaller, since: int) -> str:
+        """Nothing yet."""
+        return news.mark(since=since, pending="")
+
+    def told(self, caller: MemberCaller, hints: list[Hint]) -> str:
+        """Anything about the run is a reason to look."""
+        path = f"/{self.scope['url_route']['kwargs']['slug']}/runs/{self._run()}/live"
+        return news.look_again(path, since=hints[-1].event_id) if hints else ""
+
+    def _run(self) -> uuid.UUID:
+        run: uuid.UUID = self.scope["url_route"]["kwargs"]["run_id"]
+        return run

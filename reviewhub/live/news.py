@@ -1,0 +1,72 @@
+"""What an open page is told, as HTML for htmx to swap out of band: read from the tables, hints only say where."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from datetime import timedelta
+
+from django.db.models import Q
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+
+from reviewhub.accounts.permissions import MemberCaller, scope_of
+from reviewhub.audit.models import Event
+from reviewhub.core.clock import now
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.queries import newest_event, pending_count, visible
+from reviewhub.reviews.rows import Row
+
+MOST_ROWS = 200  # more news than that, and reading the list again is cheaper for both sides
+OVERLAP = timedelta(minutes=1)  # a transaction may commit after one that took a later id
+OVERLAP_EVENTS = 100
+
+
+def missed(caller: MemberCaller, since: int) -> list[uuid.UUID] | None:
+    """Requests that something happened to after event `since`; None when there are too many to list."""
+    late = Q(id__gt=since - OVERLAP_EVENTS, at__gt=now() - OVERLAP)
+    events = Event.objects.filter(Q(id__gt=since) | late, workspace_id=caller.workspace_id)
+    ids = events.exclude(request_id=None).order_by("request_id").values_list("request_id", flat=True)
+    found = [one for one in ids.distinct()[: MOST_ROWS + 1] if one is not None]
+    return None if len(found) > MOST_ROWS else found
+
+
+def queue_news(caller: MemberCaller, changed: Iterable[uuid.UUID], *, since: int) -> str:
+    """Cells of the rows that changed, rows that are new, the count, and how far this goes.
+
+    New rows go into a hidden list that the reader empties; a row that stands on the page already is dropped there.
+    """
+    scope = scope_of(caller)
+    rows = visible(scope).filter(pk__in=list(changed)).select_related("agent__team", "claimed_by__person")
+    at = now()
+    lines = [Row(row, at, caller) for row in rows[:MOST_ROWS]]
+    context = {"lines": lines, "workspace": caller.member.workspace}
+    return render_to_string("live/queue.html", context) + mark(since=since, pending=pending_count(scope))
+
+
+def queue_reload(caller: MemberCaller) -> str:
+    """Tells the page to read its list again."""
+    return mark(since=newest_event(caller.workspace_id), pending="", reload=True)
+
+
+def look_again(path: str, *, since: int) -> str:
+    """Tells the page to ask `path` for the parts that changed."""
+    return format_html(
+        '<div id="live-poke" hx-swap-oob="true" hx-get="{}" hx-trigger="load" hx-swap="none" hidden></div>',
+        path,
+    ) + mark(since=since, pending="")
+
+
+def mark(*, since: int, pending: str, reload: bool = False) -> str:
+    """How far the page is told, to resume from there."""
+    return format_html(
+        '<span id="live-since" hx-swap-oob="true" hidden data-since="{}" data-pending="{}"{}></span>',
+        since,
+        pending,
+        " data-reload" if reload else "",
+    )
+
+
+def request_of(caller: MemberCaller, number: int) -> ReviewRequest | None:
+    """The request that a page shows, if its reader may see it."""
+    return visible(scope_of(caller)).filter(number=number).first()

@@ -1,0 +1,223 @@
+"""What a person sends from the review page: a decision, a question, a comment, a claim.
+
+The form never carries arguments: it names the version and digest that were shown, and an edit is the list of changes
+that the server computes from the fields. So what nobody touched cannot change on the way through a browser.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+from reviewhub_agents import canonical, wire
+from reviewhub_agents.canonical import BadJson
+
+from reviewhub.accounts.permissions import Action, MemberCaller
+from reviewhub.core.errors import Conflict, Invalid, ReviewHubError
+from reviewhub.reviews.ask import ask as ask_agent
+from reviewhub.reviews.claim import claim as claim_request
+from reviewhub.reviews.comment import comment as comment_on
+from reviewhub.reviews.decide import decide as decide_request
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.queries import by_number
+from reviewhub.reviews.release import release as release_request
+from reviewhub.web.access import actor, page
+from reviewhub.web.evidence import Evidence, evidence
+from reviewhub.web.review import Typed, confirm_word, find, is_irreversible, render_review
+from reviewhub.web.schema_fields import Field, changes, raw_changes
+
+SAID = {
+    "approve": "Approved",
+    "edit": "Changed and approved",
+    "reject": "Rejected",
+    "respond": "Answered",
+    "happened": "Noted: it happened",
+    "did_not_happen": "Noted: it did not happen",
+    "skip": "Skipped",
+}
+FINAL_WORDS = "The agent goes on from here."
+FEEDBACK_CHARACTERS = 3
+
+
+class NotSent(Exception):
+    """The form cannot be sent as it is; `errors` say why."""
+
+    def __init__(self, *errors: str) -> None:
+        super().__init__(*errors)
+        self.errors = list(errors)
+
+
+@require_POST
+@page(Action.REQUEST_DECIDE, of=find)
+def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
+    """Sends a decision. Whatever goes wrong, what was typed is kept."""
+    shown = evidence(row, caller)
+    given = request.POST
+    typed, tree = _read(given, row, shown)
+    try:
+        _check(given, row, shown, typed)
+        body = wire.DecideBody.from_tree(tree)
+    except NotSent as problem:
+        return render_review(request, caller, row, typed=_with(typed, problem.errors), status=422)
+    except BadJson as problem:
+        errors = [f"{one['path'] or '/'}: {one['message']}" for one in problem.errors]
+        return render_review(request, caller, row, typed=_with(typed, errors), status=422)
+    if _asks_again(given, row, shown, typed):
+        return render_review(request, caller, row, typed=_with(typed, [], asks_confirm=True))
+    try:
+        out = decide_request(
+            request_id=row.pk,
+            member=caller.member,
+            body=body,
+            body_digest=canonical.body_digest(tree),
+            key=given.get("key", ""),
+            actor=actor(request, caller),
+        )
+    except Conflict as conflict:
+        return _conflict(request, caller, row, typed, conflict)
+    except ReviewHubError as problem:
+        errors = [
+            problem.message,
+            *(f"{one['path']}: {one['message']}" for one in getattr(problem, "errors", [])),
+        ]
+        fresh = by_number(row.workspace_id, row.number)
+        return render_review(request, caller, fresh, typed=_with(typed, errors), status=problem.status)
+    messages.success(request, _told(row, typed.mode, out))
+    return redirect(f"/{caller.member.workspace.slug}/requests/{row.number}")
+
+
+@require_POST
+@page(Action.REQUEST_ASK, of=find)
+def ask(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
+    """Asks the agent; the request stays as it is."""
+    text = request.POST.get("message", "").strip()
+    if not text:
+        typed = Typed(mode="ask", errors=["Write the question."])
+        return render_review(request, caller, row, typed=typed, status=422)
+    try:
+        ask_agent(request_id=row.pk, member=caller.member, text=text, actor=actor(request, caller))
+    except Conflict as conflict:
+        return _conflict(request, caller, row, Typed(mode="ask", message=text), conflict)
+    messages.success(request, f"Asked {row.agent_name}. The request still waits.")
+    return redirect(f"/{caller.member.workspace.slug}/requests/{row.number}")
+
+
+@require_POST
+@page(Action.REQUEST_COMMENT, of=find)
+def comment(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
+    """Writes something for the other reviewers."""
+    text = request.POST.get("text", "").strip()
+    if not text:
+        raise Invalid("Write the comment first.")
+    comment_on(request_id=row.pk, member=caller.member, text=text, actor=actor(request, caller))
+    return redirect(f"/{caller.member.workspace.slug}/requests/{row.number}#activity")
+
+
+@require_POST
+@page(Action.REQUEST_CLAIM, of=find)
+def claim(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
+    """Takes the request for a while, or gives it back."""
+    act = release_request if request.POST.get("release") else claim_request
+    act(request_id=row.pk, member=caller.member, actor=actor(request, caller))
+    back = "queue" if request.POST.get("back") == "queue" else f"requests/{row.number}"
+    return redirect(f"/{caller.member.workspace.slug}/{back}")
+
+
+def _read(given: QueryDict, row: ReviewRequest, shown: Evidence) -> tuple[Typed, dict[str, Any]]:
+    """The form as it was filled in, and the body of the decision that it means."""
+    mode = given.get("type", "")
+    tree: dict[str, Any] = {
+        "type": mode,
+        "version": canonical.Number(_digits(given.get("version", ""))),
+        "digest": given.get("digest", ""),
+    }
+    for name in ("message", "note"):
+        if text := given.get(name, "").replace("\r\n", "\n").strip():
+            tree[name] = text
+    errors: list[str] = []
+    filled: list[Field] = []
+    as_json = "raw" in given
+    if mode == "edit":
+        try:
+            if as_json:
+                tree["changes"] = raw_changes(given.get("raw", ""), shown.text, shown.secret_paths)
+            else:
+                schema = shown.tool.schema if shown.tool else ""
+                posted = {name: value for name, value in given.items() if isinstance(value, str)}
+                tree["changes"], filled = changes(posted, schema, shown.text, shown.secret_paths)
+        except ValueError as problem:
+            errors.append(str(problem))
+    if mode in ("respond", "happened") and (mode == "respond" or given.get("value", "").strip()):
+        try:
+            tree["value"] = _answer(given.get("value", ""), is_json=bool(given.get("value_json")))
+        except BadJson as problem:
+            errors.append(f"The answer is not JSON: {problem.errors[0]['message']}")
+    typed = Typed(
+        mode=mode,
+        message=given.get("message", ""),
+        note=given.get("note", ""),
+        value=given.get("value", ""),
+        raw=given.get("raw", ""),
+        confirm=given.get("confirm", ""),
+        fields=filled,
+        errors=errors,
+        as_json=as_json,
+    )
+    return typed, tree
+
+
+def _check(given: QueryDict, row: ReviewRequest, shown: Evidence, typed: Typed) -> None:
+    """What the page itself asks for, before the decision is sent."""
+    errors = [*typed.errors, *(f"{one.key}: {one.error}" for one in typed.fields if one.error)]
+    if typed.mode == "reject" and len(typed.message.strip()) < FEEDBACK_CHARACTERS:
+        errors.append("Write at least one sentence that the agent can act on.")
+    if typed.mode == "edit" and not errors and not typed.as_json and not typed.changed:
+        errors.append("Nothing is changed. Change a value, or approve.")
+    if typed.mode == "approve" and shown.arguments.cut and not given.get("seen"):
+        errors.append("Open the parts that are not shown first, or say that you have read them.")
+    if errors:
+        raise NotSent(*errors)
+
+
+def _asks_again(given: QueryDict, row: ReviewRequest, shown: Evidence, typed: Typed) -> bool:
+    """Whether the one more step of an irreversible call is still missing."""
+    if typed.mode not in ("approve", "edit") or not is_irreversible(row):
+        return False
+    word = confirm_word(row, shown)
+    if not given.get("sure"):
+        return True
+    return bool(word) and given.get("confirm", "").strip() != word
+
+
+def _conflict(
+    request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typed: Typed, conflict: Conflict
+) -> HttpResponse:
+    """409: who was first and when, with the draft kept."""
+    fresh = by_number(row.workspace_id, row.number)
+    facts = {"code": conflict.code, "message": conflict.message, **conflict.extra}
+    return render_review(request, caller, fresh, typed=typed, conflict=facts, status=409)
+
+
+def _answer(text: str, *, is_json: bool) -> Any:
+    """The value of an answer: the text itself, or the JSON that it says (false, 0, "" and null are answers)."""
+    return canonical.parse(text) if is_json else text.replace("\r\n", "\n")
+
+
+def _digits(text: str) -> str:
+    return (
+        text if text.isascii() and text.isdecimal() and len(text) < 10 and not text.startswith("0") else "0"
+    )
+
+
+def _with(typed: Typed, errors: list[str], *, asks_confirm: bool = False) -> Typed:
+    return replace(typed, errors=errors, asks_confirm=asks_confirm)
+
+
+def _told(row: ReviewRequest, mode: str, out: wire.DecideOut) -> str:
+    if out.state == "pending":
+        return f"Recorded, #{row.number} still waits: {row.approvals_needed} approvals are needed."
+    return f"{SAID[mode]}: #{row.number}. {FINAL_WORDS}"

@@ -1,0 +1,138 @@
+"""What a reviewer decides on: the exact arguments, why they wait, and what the agent claims about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from reviewhub_agents import canonical
+
+from reviewhub.accounts.permissions import MemberCaller
+from reviewhub.core.display import arguments, segments
+from reviewhub.core.display.arguments import Arguments
+from reviewhub.core.display.segments import Segment
+from reviewhub.reviews.models import Review, ReviewRequest
+from reviewhub.reviews.requirement import Stored
+from reviewhub.toolcalls.models import CallVersion
+from reviewhub.tools.models import Tool
+from reviewhub.web.schema_fields import raw_text, write_only_paths
+
+REASON_CHARACTERS = 4000
+SPEAKS_TO_AGENT = (
+    "system note",
+    "system prompt",
+    "ignore previous",
+    "ignore all",
+    "pre-approved",
+    "preapproved",
+    "you must approve",
+    "do not ask",
+    "as an ai",
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check that the agent says it made."""
+
+    name: str
+    status: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What the agent wrote beside tool and arguments. Never verified."""
+
+    reason: str = ""
+    checks: list[Check] = field(default_factory=list)
+    evidence: list[dict[str, str]] = field(default_factory=list)
+    facts: Arguments | None = None
+
+    @property
+    def failed(self) -> int:
+        """How many checks failed by the agent's own account."""
+        return sum(check.status == "failed" for check in self.checks)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything about one version of one call."""
+
+    text: str
+    arguments: Arguments
+    tool: Tool | None
+    requirement: Stored
+    claims: Claims
+    votes: list[Review]
+    version: CallVersion
+    secret_paths: frozenset[str]
+
+    @property
+    def raw(self) -> tuple[Segment, ...]:
+        """The arguments as indented JSON, masked, the numbers as written."""
+        return segments.split(raw_text(self.text, self.secret_paths))
+
+    @property
+    def is_huge(self) -> bool:
+        """Whether the raw text is too long to stand in the page."""
+        return len(self.text) > arguments.INLINE_CHARACTERS
+
+    @property
+    def counted(self) -> list[Review]:
+        """The votes that count for the version on the page."""
+        return [vote for vote in self.votes if vote.voided_at is None]
+
+
+def evidence(row: ReviewRequest, caller: MemberCaller) -> Evidence:
+    """The evidence for a request, in three queries."""
+    version = CallVersion.objects.get(tool_call_id=row.tool_call_id, version=row.version)
+    tool = Tool.objects.filter(agent_id=row.agent_id, name=row.tool_name).first()
+    secret_paths = write_only_paths(tool.schema if tool else "", version.arguments)
+    return Evidence(
+        text=version.arguments,
+        arguments=arguments.rows(version.arguments, secret_paths=secret_paths),
+        tool=tool,
+        requirement=Stored.model_validate_json(row.requirement),
+        claims=claims(row.tool_call.claims),
+        votes=list(row.reviews.select_related("member").order_by("created_at")),
+        version=version,
+        secret_paths=secret_paths,
+    )
+
+
+def claims(text: str) -> Claims:
+    """What the agent claimed, from its canonical text; what has another form is left out."""
+    tree = canonical.parse(text)
+    if not isinstance(tree, dict):
+        return Claims()
+    checks = [
+        Check(_word(one, "name"), _word(one, "status"), _word(one, "detail"))
+        for one in _objects(tree.get("checks"))
+    ]
+    given = [
+        {"title": _word(one, "title"), "url": _word(one, "url"), "text": _word(one, "text")}
+        for one in _objects(tree.get("evidence"))
+    ]
+    reason = tree.get("reason")
+    facts = tree.get("facts")
+    return Claims(
+        reason=reason if isinstance(reason, str) else "",
+        checks=checks,
+        evidence=given,
+        facts=arguments.rows(canonical.dumps(facts)) if facts else None,
+    )
+
+
+def speaks_to_agent(text: str) -> bool:
+    """Whether text from outside reads as if it gave the agent orders; only a hint for the reader."""
+    lowered = text.lower()
+    return any(phrase in lowered for phrase in SPEAKS_TO_AGENT)
+
+
+def _objects(value: canonical.Tree | None) -> list[dict[str, canonical.Tree]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _word(one: dict[str, canonical.Tree], name: str) -> str:
+    value = one.get(name)
+    return value[:REASON_CHARACTERS] if isinstance(value, str) else ""

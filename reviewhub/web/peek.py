@@ -1,0 +1,24 @@
+"""The side panel of the queue: the request under the keyboard's place."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+
+from reviewhub.accounts.permissions import Action, MemberCaller
+from reviewhub.core.clock import now
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.rows import Row
+from reviewhub.web.access import page
+from reviewhub.web.evidence import evidence
+from reviewhub.web.render import show
+from reviewhub.web.review import find
+
+ARGUMENTS = 4
+
+
+@page(Action.REQUEST_READ, of=find)
+def peek(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
+    """One request in short, as a fragment."""
+    shown = evidence(row, caller)
+    context = {"row": Row(row, now(), caller), "evidence": shown, "top": shown.arguments.top(ARGUMENTS)}
+    return show(request, caller, "web/_peek.html", context)

@@ -1,0 +1,247 @@
+"""The review page: the evidence, and the form that decides."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
+from reviewhub.checkpoints.load import CorruptCheckpoint, load
+from reviewhub.core.clock import now
+from reviewhub.core.display import arguments
+from reviewhub.core.display.sentence import plain, unpack
+from reviewhub.core.errors import NotFound
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.queries import by_number, claim_holds, neighbours, newest_event
+from reviewhub.reviews.requirement import Stored
+from reviewhub.reviews.rows import Row
+from reviewhub.reviews.states import RequestState
+from reviewhub.reviews.targets import request_target
+from reviewhub.toolcalls.models import Decision, ToolCall
+from reviewhub.web.access import page
+from reviewhub.web.evidence import Evidence, evidence
+from reviewhub.web.render import show
+from reviewhub.web.schema_fields import Field, fields, raw_text
+from reviewhub.web.talk import Talk, talk
+
+MODES = {
+    "approve": ("check", "Approve", "a"),
+    "edit": ("edit", "Edit", "e"),
+    "reject": ("x", "Reject", "r"),
+    "respond": ("right", "Answer", "s"),
+    "ask": ("reply", "Ask", "q"),
+    "happened": ("check", "It happened", "a"),
+    "did_not_happen": ("x", "It did not", "r"),
+    "skip": ("right", "Skip", "s"),
+}
+CALLS_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What somebody typed into the form, kept over errors and conflicts."""
+
+    mode: str = "approve"
+    message: str = ""
+    note: str = ""
+    value: str = ""
+    raw: str = ""
+    confirm: str = ""
+    fields: list[Field] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    asks_confirm: bool = False
+    as_json: bool = False
+
+    @property
+    def changed(self) -> list[Field]:
+        """The fields that hold something else than the call."""
+        return [one for one in self.fields if one.is_changed]
+
+
+@dataclass(frozen=True)
+class Deed:
+    """One line of the activity."""
+
+    at: datetime
+    who: str
+    icon: str
+    did: str
+    text: str = ""
+
+
+def find(caller: MemberCaller, number: int) -> tuple[ReviewRequest, Target]:
+    """The request of an address, and what the permission function is asked about."""
+    row = by_number(caller.workspace_id, number)
+    return row, request_target(row)
+
+
+@page(Action.REQUEST_READ, of=find)
+def review(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
+    """One request. `?mode=` says which form is open."""
+    mode = request.GET.get("mode", "")
+    typed = Typed(mode=mode, as_json=bool(request.GET.get("json")))
+    return render_review(request, caller, row, typed=typed)
+
+
+@page(Action.REQUEST_READ, of=find)
+def live(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
+    """The parts that change while somebody reads: votes, activity, outcome, and a banner when the form is too late.
+
+    `?version=` and `?open=` say what the page shows; the arguments and what is being typed are never replaced.
+    """
+    shown_version = request.GET.get("version", "")
+    context = _context(caller, row, Typed())
+    context |= {
+        "is_closed_meanwhile": bool(request.GET.get("open")) and not context["is_open"],
+        "is_changed_meanwhile": context["is_open"] and shown_version not in ("", str(row.version)),
+        "typing": bool(request.GET.get("open")),
+    }
+    return show(request, caller, "web/_live_review.html", context)
+
+
+@page(Action.REQUEST_READ, of=find)
+def value(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
+    """One long value of the arguments, sheet by sheet."""
+    shown = evidence(row, caller)
+    path, number = request.GET.get("path", ""), request.GET.get("sheet", "1")
+    try:
+        found = arguments.sheet(
+            shown.text, path, number=int(number) if number.isdecimal() else 1, secret_paths=shown.secret_paths
+        )
+    except KeyError as error:
+        raise NotFound from error
+    context = {"request_row": row, "path": path, "sheet": found}
+    return show(request, caller, "web/value.html", context, nav="queue")
+
+
+def render_review(
+    request: HttpRequest,
+    caller: MemberCaller,
+    row: ReviewRequest,
+    *,
+    typed: Typed,
+    conflict: Mapping[str, Any] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    """The whole page, with the form as it was filled in."""
+    context = _context(caller, row, typed)
+    if conflict is not None:
+        context |= {"mode": "conflict", "conflict": conflict}
+    return show(request, caller, "web/review.html", context, nav="queue", status=status)
+
+
+def _context(caller: MemberCaller, row: ReviewRequest, typed: Typed) -> dict[str, Any]:
+    """What the page and its live parts are made of; the same number of queries for any request."""
+    since = newest_event(caller.workspace_id)  # first: what comes later is told twice rather than never
+    at = now()
+    shown = evidence(row, caller)
+    modes = modes_for(row, shown.requirement)
+    mode = typed.mode if typed.mode in modes else next(iter(modes), "approve")
+    before, after = neighbours(scope_of(caller), row)
+    return {
+        "row": row,
+        "line": Row(row, at, caller),
+        "evidence": shown,
+        "is_open": row.state == RequestState.PENDING,
+        "is_late": row.deadline_at is not None and row.deadline_at <= at,
+        "can_decide": allowed(caller, Action.REQUEST_DECIDE, request_target(row)),
+        "modes": [(name, *MODES[name]) for name in modes],
+        "mode": mode,
+        "typed": typed,
+        "conflict": None,
+        "fields": typed.fields or (fields_for(shown) if mode == "edit" else []),
+        "raw_text": raw_text(shown.text, shown.secret_paths) if typed.as_json else "",
+        "confirm_word": confirm_word(row, shown),
+        "key": uuid.uuid4(),
+        "claim": claim_holds(row),
+        "decision": Decision.objects.filter(request_id=row.pk).first(),
+        "talk": _talk(row),
+        "calls": _calls(row),
+        "deeds": _deeds(row, shown),
+        "before": before,
+        "after": after,
+        "since": since,
+    }
+
+
+def fields_for(shown: Evidence) -> list[Field]:
+    """The form's fields for the arguments on the page."""
+    return fields(shown.tool.schema if shown.tool else "", shown.text, shown.secret_paths)
+
+
+def modes_for(row: ReviewRequest, stored: Stored) -> list[str]:
+    """The kinds of answer that this request takes, in the order of the page; asking the agent is possible too."""
+    found = list(stored.decisions(row.kind))
+    return found if row.kind == ReviewRequest.Kind.UNKNOWN else [*found, "ask"]
+
+
+def is_irreversible(row: ReviewRequest) -> bool:
+    """Whether running it cannot be undone or repeated, so that the form asks once more."""
+    return row.tool_call.effect == "once" and row.kind == ReviewRequest.Kind.APPROVAL
+
+
+def confirm_word(row: ReviewRequest, shown: Evidence) -> str:
+    """What must be typed before an irreversible call with a failed check, or of critical risk, is approved."""
+    if not is_irreversible(row) or not (row.failed_checks or row.risk == "critical"):
+        return ""
+    for part in unpack(row.sentence):
+        word = plain((part,))
+        if part.strong and word == part.text.strip() and 0 < len(word) <= 40:
+            return word
+    return str(row.number)
+
+
+def _talk(row: ReviewRequest) -> Talk | None:
+    """The end of the conversation at the gate; a broken checkpoint costs this part only, the arguments stand apart."""
+    checkpoint = row.tool_call.checkpoint
+    if checkpoint is None:
+        return None
+    try:
+        return talk(load(checkpoint))
+    except CorruptCheckpoint:
+        return None
+
+
+def _calls(row: ReviewRequest) -> list[ToolCall]:
+    calls = ToolCall.objects.filter(branch_id=row.branch_id, created_at__lte=row.created_at)
+    calls = calls.exclude(pk=row.tool_call_id).only(
+        "tool_name", "state", "started_at", "ended_at", "result", "error"
+    )
+    return list(calls.order_by("-created_at", "-position")[:CALLS_SHOWN])
+
+
+def _deeds(row: ReviewRequest, shown: Evidence) -> list[Deed]:
+    """What happened to the request, the newest first."""
+    why = f"by {shown.requirement.rule}" if shown.requirement.rule else "because no rule lets it run"
+    if row.kind == ReviewRequest.Kind.UNKNOWN:
+        why = "because nobody knows whether it happened"
+    found = [Deed(row.created_at, row.agent_name, "gate", f"paused {why}")]
+    for vote in shown.votes:
+        void = f" (void: {vote.voided_because})" if vote.voided_at else ""
+        found.append(
+            Deed(vote.created_at, vote.name, "", f"{_verb(vote.verdict)}{void}", vote.message or vote.note)
+        )
+    found += [Deed(one.created_at, one.name, "", "", one.text) for one in row.comments.order_by("created_at")]
+    for question in row.questions.order_by("created_at"):
+        found.append(Deed(question.created_at, question.name, "", "asked the agent", question.text))
+        if question.answered_at is not None:
+            found.append(Deed(question.answered_at, row.agent_name, "bot", "answered", question.answer or ""))
+    if row.decided_at is not None:
+        found.append(
+            Deed(row.decided_at, row.decided_by_name, "gate", f"closed it: {row.state.replace('_', ' ')}")
+        )
+    return sorted(found, key=lambda deed: deed.at, reverse=True)
+
+
+def _verb(verdict: str) -> str:
+    return {
+        "approve": "approved",
+        "edit": "changed and approved",
+        "reject": "rejected",
+        "respond": "answered in its place",
+    }.get(verdict, verdict.replace("_", " "))

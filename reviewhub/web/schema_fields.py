@@ -1,0 +1,347 @@
+"""A form for a tool call's arguments, made from the tool's JSON Schema, and the changes that such a form means.
+
+The schema is hostile input: it only ever decides which kind of control a field gets. What may be written is checked
+by `tools.schema` when the decision arrives. A field that comes back as it was shown is no change, so values that
+nobody touched keep their bytes; numbers travel as the text of their literal and never through a float.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reviewhub_agents import canonical
+from reviewhub_agents.canonical import Number, Tree
+
+from reviewhub.core.display import segments
+from reviewhub.core.display.arguments import pointer
+from reviewhub.core.display.secrets import find, is_secret_key
+from reviewhub.core.display.segments import Segment
+
+MOST_FIELDS = 200
+LONG = 80  # characters from which a text gets a box of several lines
+MOST_OPTIONS = 100
+ABSENT = "(not given)"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One value that can be edited. `control` is text, long, number, choice, switch, json, or locked."""
+
+    path: str
+    name: tuple[Segment, ...]
+    key: str
+    control: str
+    value: str
+    shown: str = ""
+    describes: str = ""
+    options: list[str] = field(default_factory=list)
+    is_present: bool = True
+    error: str = ""
+    was: tuple[Segment, ...] = ()
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the form holds something else than the call."""
+        return bool(self.was) or bool(self.error)
+
+
+def write_only_paths(schema_text: str, arguments_text: str) -> frozenset[str]:
+    """JSON pointers into these arguments that the schema marks `writeOnly`: masked on every surface."""
+    schema = _schema(schema_text)
+    if not schema:
+        return frozenset()
+    found: set[str] = set()
+    todo: list[tuple[str, Tree, Any]] = [("", canonical.parse(arguments_text), schema)]
+    while todo:
+        path, value, rules = todo.pop()
+        if not isinstance(rules, dict):
+            continue
+        if rules.get("writeOnly") is True:
+            found.update(_below(path, value))
+        properties, items = rules.get("properties"), rules.get("items")
+        if isinstance(value, dict) and isinstance(properties, dict):
+            todo.extend((pointer(path, key), value[key], properties.get(key)) for key in value)
+        elif isinstance(value, list):
+            todo.extend((pointer(path, at), item, items) for at, item in enumerate(value))
+    return frozenset(found)
+
+
+def fields(schema_text: str, arguments_text: str, secret_paths: frozenset[str] = frozenset()) -> list[Field]:
+    """One field for each top-level argument, and for each that the schema knows and the call leaves out.
+
+    Values inside lists and objects are edited as JSON text. Secrets are locked: their bytes never reach a browser.
+    """
+    tree = canonical.parse(arguments_text)
+    if not isinstance(tree, dict):
+        return []
+    schema = _schema(schema_text)
+    known = schema.get("properties") if isinstance(schema.get("properties"), dict) else {}
+    assert isinstance(known, dict)
+    keys = [*tree, *(key for key in known if key not in tree)][:MOST_FIELDS]
+    return [_field(key, tree, known.get(key), secret_paths) for key in keys]
+
+
+def changes(
+    posted: Mapping[str, str],
+    schema_text: str,
+    arguments_text: str,
+    secret_paths: frozenset[str] = frozenset(),
+) -> tuple[list[dict[str, Tree]], list[Field]]:
+    """The changes that a posted form means, and the fields as they were filled in, with their errors.
+
+    A field is called `f:<JSON pointer>` in the form; beside it stands `w:<JSON pointer>`, what was shown.
+    """
+    found: list[dict[str, Tree]] = []
+    filled: list[Field] = []
+    for one in fields(schema_text, arguments_text, secret_paths):
+        given = posted.get(f"f:{one.path}")
+        if one.control == "switch" and given is None and f"w:{one.path}" in posted:
+            given = "false"
+        if one.control == "locked" or given is None or _same(given, one):
+            filled.append(one)
+            continue
+        given = given.replace("\r\n", "\n")
+        try:
+            found.append({"op": "set", "path": one.path, "value": _value(given, one)})
+            error = ""
+        except ValueError as problem:
+            error = str(problem)
+        was = segments.split(one.shown or one.value or ABSENT)
+        filled.append(
+            Field(
+                path=one.path,
+                name=one.name,
+                key=one.key,
+                control=one.control,
+                value=given,
+                shown=one.shown,
+                describes=one.describes,
+                options=one.options,
+                is_present=one.is_present,
+                error=error,
+                was=was,
+            )
+        )
+    return found, filled
+
+
+def raw_text(arguments_text: str, secret_paths: frozenset[str] = frozenset()) -> str:
+    """The arguments as indented JSON to edit; every secret is replaced by a word that stands for it."""
+    tree = canonical.parse(arguments_text)
+    words = {path: _word(path) for path in _secrets(tree, secret_paths)}
+    return pretty(_replaced(tree, words))
+
+
+def raw_changes(
+    raw: str, arguments_text: str, secret_paths: frozenset[str] = frozenset()
+) -> list[dict[str, Tree]]:
+    """The changes between the call's arguments and an edited JSON text: as small as objects allow.
+
+    Computed here, so that what was not touched keeps its bytes. Raises `canonical.BadJson`, ValueError.
+    """
+    before = canonical.parse(arguments_text)
+    words = {_word(path): value for path, value in _secrets(before, secret_paths).items()}
+    after = _restored(canonical.parse(raw), words)
+    if not isinstance(after, dict) or not isinstance(before, dict):
+        raise ValueError("The arguments are one JSON object.")
+    found: list[dict[str, Tree]] = []
+    todo: list[tuple[str, dict[str, Tree], dict[str, Tree]]] = [("", before, after)]
+    while todo:
+        path, old, new = todo.pop()
+        found.extend({"op": "remove", "path": pointer(path, key)} for key in old if key not in new)
+        for key, value in new.items():
+            here = pointer(path, key)
+            if key not in old:
+                found.append({"op": "set", "path": here, "value": value})
+                continue
+            was = old[key]
+            if isinstance(was, dict) and isinstance(value, dict):
+                todo.append((here, was, value))
+            elif canonical.dumps(was) != canonical.dumps(value):
+                found.append({"op": "set", "path": here, "value": value})
+    return found
+
+
+def pretty(tree: Tree, indent: int = 0) -> str:
+    """Indented JSON with every number as it was written; as deep as `canonical` reads."""
+    pad, inner = "  " * indent, "  " * (indent + 1)
+    if isinstance(tree, dict) and tree:
+        lines = [f"{inner}{canonical.dumps(key)}: {pretty(value, indent + 1)}" for key, value in tree.items()]
+        return "{\n" + ",\n".join(lines) + f"\n{pad}}}"
+    if isinstance(tree, list) and tree:
+        return "[\n" + ",\n".join(f"{inner}{pretty(value, indent + 1)}" for value in tree) + f"\n{pad}]"
+    return canonical.dumps(tree)
+
+
+def _word(path: str) -> str:
+    return f"•••• secret at {path}, kept as it is ••••"
+
+
+def _replaced(tree: Tree, words: Mapping[str, str], path: str = "") -> Tree:
+    if isinstance(tree, dict):
+        return {key: _replaced(value, words, pointer(path, key)) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_replaced(value, words, pointer(path, at)) for at, value in enumerate(tree)]
+    return words.get(path, tree)
+
+
+def _restored(tree: Tree, words: Mapping[str, Tree]) -> Tree:
+    if isinstance(tree, dict):
+        return {key: _restored(value, words) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_restored(value, words) for value in tree]
+    return words.get(tree, tree) if isinstance(tree, str) else tree
+
+
+def _same(given: str, one: Field) -> bool:
+    """Whether the browser sent back what it was shown; it writes every line break as CR LF."""
+    return given.replace("\r\n", "\n").replace("\r", "\n") == one.value.replace("\r\n", "\n").replace(
+        "\r", "\n"
+    )
+
+
+def _value(given: str, one: Field) -> Tree:
+    if one.control == "number":
+        try:
+            return Number(given.strip())
+        except ValueError as error:
+            raise ValueError("Write a number, such as 12.50.") from error
+    if one.control == "switch":
+        return given == "true"
+    if one.control in ("json", "choice"):
+        try:
+            return canonical.parse(given)
+        except canonical.BadJson as error:
+            raise ValueError(f"This is not JSON: {error.errors[0]['message']}") from error
+    return given
+
+
+def _field(key: str, tree: dict[str, Tree], rules: Any, secret_paths: frozenset[str]) -> Field:
+    path = pointer("", key)
+    name = segments.split(key, mask=False)
+    rules = rules if isinstance(rules, dict) else {}
+    is_present = key in tree
+    value = tree.get(key)
+    describes = _describes(rules, value, is_present=is_present)
+    if _holds_secret(path, key, value, secret_paths):
+        return Field(path, name, key, "locked", "", "••••••••", "Holds a secret. It stays as it is.")
+    if options := _options(rules, value, is_present=is_present):
+        return Field(
+            path,
+            name,
+            key,
+            "choice",
+            canonical.dumps(value) if is_present else "",
+            "",
+            describes,
+            options,
+            is_present,
+        )
+    if not is_present:
+        control = {"boolean": "choice", "number": "number", "integer": "number", "string": "text"}
+        kind = control.get(str(rules.get("type")), "json")
+        options = ["false", "true"] if kind == "choice" else []
+        return Field(path, name, key, kind, "", "", describes, options, is_present=False)
+    if isinstance(value, bool):
+        return Field(path, name, key, "switch", "true" if value else "false", "", describes)
+    if isinstance(value, Number):
+        return Field(path, name, key, "number", value.literal, "", describes)
+    if isinstance(value, str):
+        # A text that a form control would change by itself (a lone CR, a control character) is edited as JSON.
+        if _survives(value):
+            is_long = len(value) > LONG or "\n" in value
+            return Field(path, name, key, "long" if is_long else "text", value, "", describes)
+        return Field(path, name, key, "json", canonical.dumps(value), "", f"{describes}, as JSON text")
+    return Field(path, name, key, "json", canonical.dumps(value), "", describes)
+
+
+def _holds_secret(path: str, key: str, value: Tree, secret_paths: frozenset[str]) -> bool:
+    is_marked = any(one == path or one.startswith(f"{path}/") for one in secret_paths)
+    return is_secret_key(key) or is_marked or bool(_secrets({key: value}, frozenset()))
+
+
+def _secrets(tree: Tree, secret_paths: frozenset[str]) -> dict[str, Tree]:
+    """Every secret inside `tree` by its pointer: marked, at a secret-looking key, or of a secret's shape."""
+    found: dict[str, Tree] = {}
+    todo: list[tuple[str, Tree, bool]] = [("", tree, False)]
+    while todo:
+        path, value, is_secret = todo.pop()
+        is_secret = is_secret or path in secret_paths
+        if isinstance(value, dict):
+            todo.extend(
+                (pointer(path, key), item, is_secret or is_secret_key(key)) for key, item in value.items()
+            )
+        elif isinstance(value, list):
+            todo.extend((pointer(path, at), item, is_secret) for at, item in enumerate(value))
+        elif (isinstance(value, str) and (is_secret or find(value))) or (
+            is_secret and isinstance(value, Number)
+        ):
+            found[path] = value
+    return found
+
+
+def _survives(text: str) -> bool:
+    """Whether a browser's form control gives this text back as it is and shows all of it."""
+    return all(piece.kind not in ("control", "foreign") for piece in segments.split(text, mask=False))
+
+
+def _options(rules: dict[str, Any], value: Tree, *, is_present: bool) -> list[str]:
+    given = rules.get("enum")
+    if not isinstance(given, list) or not 0 < len(given) <= MOST_OPTIONS:
+        return []
+    options = [canonical.dumps(one) for one in given]
+    if is_present and canonical.dumps(value) not in options:
+        options.insert(0, canonical.dumps(value))
+    return options
+
+
+def _describes(rules: dict[str, Any], value: Tree, *, is_present: bool) -> str:
+    """The type and bounds in words, in the schema's own terms."""
+    kinds = {bool: "boolean", Number: "number", str: "text", list: "list", dict: "object"}
+    kind = rules.get("type") if isinstance(rules.get("type"), str) else kinds.get(type(value), "anything")
+    bounds = [
+        f"{word} {_literal(rules[name])}"
+        for name, word in (
+            ("minimum", "min"),
+            ("maximum", "max"),
+            ("minLength", "at least"),
+            ("maxLength", "max"),
+            ("format", "format"),
+        )
+        if isinstance(rules.get(name), (str, Number))
+    ]
+    said = ", ".join([str(kind)[:40], *bounds])
+    return said if is_present else f"{said}, {ABSENT}"
+
+
+def _literal(value: str | Number) -> str:
+    return value.literal if isinstance(value, Number) else value[:40]
+
+
+def _schema(text: str) -> dict[str, Any]:
+    if not text.strip():
+        return {}
+    try:
+        tree = canonical.parse(text)
+    except canonical.BadJson:
+        # Stored schemas were read once already; one that cannot be read any more only costs the nicer form.
+        return {}
+    return tree if isinstance(tree, dict) else {}
+
+
+def _below(path: str, value: Tree) -> list[str]:
+    """Every pointer at and below `path`."""
+    found, todo = [path], [(path, value)]
+    while todo:
+        here, inside = todo.pop()
+        items: Any = ()
+        if isinstance(inside, dict):
+            items = inside.items()
+        elif isinstance(inside, list):
+            items = enumerate(inside)
+        for key, item in items:
+            found.append(pointer(here, key))
+            todo.append((found[-1], item))
+    return found

@@ -1,0 +1,102 @@
+"""The conversation at a gate, read from the checkpoint's state: messages in the forms that agents keep them in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reviewhub_agents import canonical
+from reviewhub_agents.canonical import Tree
+
+from reviewhub.core.display import arguments, secrets, segments
+from reviewhub.core.display.segments import Segment
+from reviewhub.web.evidence import speaks_to_agent
+
+SHOWN = 12
+CHARACTERS = 1500
+WHO = {
+    "user": "Customer",
+    "human": "Customer",
+    "assistant": "Agent",
+    "ai": "Agent",
+    "tool": "Tool result",
+    "function": "Tool result",
+    "system": "Instructions",
+}
+
+
+@dataclass(frozen=True)
+class Said:
+    """One message: who, what in pieces, and whether it reads as if it gave the agent orders."""
+
+    who: str
+    is_agent: bool
+    segments: tuple[Segment, ...]
+    cut: int
+    calls: list[str]
+    speaks_to_agent: bool
+
+
+@dataclass(frozen=True)
+class Talk:
+    """The end of a conversation, and how much of it came before."""
+
+    said: list[Said]
+    earlier: int
+
+
+def talk(state_text: str) -> Talk:
+    """The last messages of a state that has a list of them at `messages`; empty for any other state."""
+    tree = canonical.parse(state_text)
+    messages = tree.get("messages") if isinstance(tree, dict) else None
+    if not isinstance(messages, list):
+        return Talk([], 0)
+    found = [_said(one) for one in messages[-SHOWN:] if isinstance(one, dict)]
+    return Talk(found, max(0, len(messages) - SHOWN))
+
+
+def _said(one: dict[str, Tree]) -> Said:
+    role = str(one.get("role") or one.get("type") or "")
+    text = _text(one.get("content"))
+    return Said(
+        who=WHO.get(role, role[:40] or "Message"),
+        is_agent=role in ("assistant", "ai"),
+        segments=segments.split(secrets.masked(text)[:CHARACTERS]),
+        cut=max(0, len(text) - CHARACTERS),
+        calls=_calls(one.get("tool_calls")),
+        speaks_to_agent=role in ("user", "human", "tool", "function") and speaks_to_agent(text),
+    )
+
+
+def _text(content: Tree) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(_parts(content))
+    return "" if content is None else canonical.dumps(content)
+
+
+def _parts(content: Iterable[Tree]) -> Iterable[str]:
+    for part in content:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict):
+            text = part.get("text")
+            yield text if isinstance(text, str) else f"[{str(part.get('type') or 'part')[:40]}]"
+
+
+def _calls(calls: Tree) -> list[str]:
+    """Names of the tools that a message calls."""
+    found: list[str] = []
+    for call in calls if isinstance(calls, list) else []:
+        if isinstance(call, dict):
+            inner = call.get("function")
+            name = inner.get("name") if isinstance(inner, dict) else call.get("name")
+            if isinstance(name, str):
+                found.append(name[:200])
+    return found
+
+
+def outline(state_text: str) -> arguments.Arguments:
+    """A state as rows, for the run page."""
+    return arguments.rows(state_text)

@@ -1,0 +1,351 @@
+"""The review page through HTTP: what is shown, and what the form does."""
+
+import re
+from collections.abc import Callable
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from reviewhub.accounts.models import Member
+from reviewhub.core.clock import now
+from reviewhub.reviews.models import Comment, Question, Review, ReviewRequest
+from reviewhub.toolcalls.models import CallVersion, Decision
+from tests.cast import Cast
+from tests.web.make import waiting
+
+As = Callable[[Member], Client]
+ACTIONS = ("decide", "ask", "comment", "claim")
+
+
+def path_of(row: ReviewRequest, rest: str = "") -> str:
+    return f"/northwind/requests/{row.number}{rest}"
+
+
+def get(client: Client, row: ReviewRequest, rest: str = "") -> str:
+    answer = client.get(path_of(row, rest))
+    assert answer.status_code == 200, answer.content.decode()[:800]
+    return answer.content.decode()
+
+
+def form_of(page: str) -> dict[str, str]:
+    """The fields of the decision form as a browser without script would send them."""
+    found: dict[str, str] = {}
+    form = page.split('id="decide-form"')[1].split("</form>")[0]
+    fields = re.findall(
+        r"<(?:input|textarea|select)[^>]*form=\"decide-form\"[^>]*>(?:\n[^<]*</textarea>)?", page
+    )
+    for tag in [*re.findall(r"<input[^>]*>|<textarea[^>]*>[^<]*</textarea>", form), *fields]:
+        name = re.search(r'name="([^"]*)"', tag)
+        if name is None or ('type="checkbox"' in tag and "checked" not in tag):
+            continue
+        value = re.search(r'value="([^"]*)"', tag)
+        text = re.search(r"<textarea[^>]*>\n?([^<]*)</textarea>", tag)
+        found[unescape(name[1])] = unescape(text[1] if text else value[1] if value else "on")
+    for name, options in re.findall(r'<select[^>]*name="([^"]*)"[^>]*>(.*?)</select>', page, re.S):
+        chosen = re.search(r'<option value="([^"]*)" selected', options)
+        if unescape(name).startswith("f:"):
+            found[unescape(name)] = unescape(chosen[1]) if chosen else ""
+    return found
+
+
+def send(client: Client, row: ReviewRequest, mode: str, **changed: Any) -> Any:
+    fields = form_of(get(client, row, f"?mode={mode}"))
+    return client.post(path_of(row, "/decide"), {**fields, **changed})
+
+
+def state(row: ReviewRequest) -> str:
+    return ReviewRequest.objects.get(pk=row.pk).state
+
+
+def arguments(row: ReviewRequest) -> str:
+    newest = CallVersion.objects.filter(tool_call_id=row.tool_call_id).order_by("-version").first()
+    assert newest is not None
+    return newest.arguments
+
+
+@pytest.mark.parametrize("who", ["mallory", "dave"])
+def test_strangers_and_other_teams_get_404_everywhere(cast: Cast, as_: As, who: str) -> None:
+    row = waiting(cast.support)
+    client = as_(cast.people[who])
+    for rest in ("", "/peek", "/value?path=/amount"):
+        assert client.get(path_of(row, rest)).status_code == 404
+    for action in ACTIONS:
+        assert client.post(path_of(row, f"/{action}")).status_code == 404
+    assert state(row) == "pending"
+
+
+@pytest.mark.parametrize("who", ["carol", "alice"])
+def test_who_may_see_and_not_decide_is_told_so(cast: Cast, as_: As, who: str) -> None:
+    row = waiting(cast.support)
+    client = as_(cast.people[who])
+    assert "You cannot decide on this" in get(client, row)
+    assert client.post(path_of(row, "/decide"), {"type": "approve"}).status_code == 403
+    assert state(row) == "pending"
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_b48_nothing_changes_by_get(cast: Cast, as_: As, action: str) -> None:
+    row = waiting(cast.support)
+    assert as_(cast.bob).get(path_of(row, f"/{action}")).status_code == 405
+    assert as_(cast.bob).head(path_of(row, f"/{action}")).status_code == 405
+    assert state(row) == "pending"
+
+
+def test_the_page_shows_what_it_will_do_why_it_waits_and_what_is_claimed(cast: Cast, as_: As) -> None:
+    claims = {
+        "reason": "The <b>box</b> was crushed.",
+        "checks": [{"name": "Amount is at most the price", "status": "failed"}],
+    }
+    row = waiting(cast.support, claims=claims, template="Refund ${amount:money} to order {order_id}")
+    page = get(as_(cast.bob), row)
+    assert "$1,240.00" in page
+    assert "Large refunds" in page
+    assert "The &lt;b&gt;box&lt;/b&gt; was crushed." in page
+    assert "not verified" in page
+    assert "1 failed" in page
+
+
+def test_approve(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support)
+    answer = send(as_(cast.bob), row, "approve", message="Looks right")
+    assert answer.status_code == 302, answer.content.decode()
+    assert state(row) == "approved"
+    assert Decision.objects.get(request_id=row.pk).by_name == "Bob"
+
+
+def test_reject_needs_words_that_the_agent_can_act_on(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support)
+    client = as_(cast.bob)
+    answer = send(client, row, "reject", message="no")
+    assert answer.status_code == 422
+    assert "at least one sentence" in answer.content.decode()
+    assert state(row) == "pending"
+    assert send(client, row, "reject", message="Use staging ☂").status_code == 302
+    assert Decision.objects.get(request_id=row.pk).message == "Use staging ☂"
+
+
+@pytest.mark.parametrize(
+    ("value", "is_json", "stored"),
+    [
+        ("yes", "", '"yes"'),
+        ("false", "1", "false"),
+        ("0", "1", "0"),
+        ('""', "1", '""'),
+        ("null", "1", "null"),
+        ("", "", '""'),
+    ],
+)
+def test_b06_falsy_answers_arrive_unchanged(
+    cast: Cast, as_: As, value: str, is_json: str, stored: str
+) -> None:
+    row = waiting(cast.support)
+    extra = {"value_json": "1"} if is_json else {}
+    assert send(as_(cast.bob), row, "respond", value=value, **extra).status_code == 302
+    assert Decision.objects.get(request_id=row.pk).value == stored
+
+
+@pytest.mark.parametrize("type_", ["", "Approve ", "true", "1", "deny", "expire"])
+def test_b06_no_other_word_approves(cast: Cast, as_: As, type_: str) -> None:
+    row = waiting(cast.support)
+    client = as_(cast.bob)
+    fields = {**form_of(get(client, row)), "type": type_}
+    assert client.post(path_of(row, "/decide"), fields).status_code == 422
+    assert state(row) == "pending"
+
+
+def test_b10_numbers_keep_every_digit_when_another_field_is_edited(cast: Cast, as_: As) -> None:
+    text = '{"account_id":9007199254740993,"amt":0.1,"exp":1E2,"huge":12345678901234567890123,"note":"old"}'
+    row = waiting(cast.support, arguments=text)
+    client = as_(cast.bob)
+    page = get(client, row)
+    assert "9007199254740993" in page
+    assert "12345678901234567890123" in page
+    answer = send(client, row, "edit", **{"f:/note": "new"})
+    assert answer.status_code == 302, answer.content.decode()
+    assert arguments(row) == text.replace('"old"', '"new"')
+    assert state(row) == "edited"
+
+
+def test_an_edit_of_the_raw_json_keeps_the_rest(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support, arguments='{"api_key":"sk-abcdefghijklmnop1234","n":1E2,"note":"old"}')
+    client = as_(cast.bob)
+    page = get(client, row, "?mode=edit&json=1")
+    raw = unescape(page.split('name="raw"')[1].split(">", 1)[1].split("</textarea>")[0])
+    assert "abcdefghijkl" not in page
+    fields = {**form_of(page), "raw": raw.replace('"old"', '"new"')}
+    answer = client.post(path_of(row, "/decide"), fields)
+    assert answer.status_code == 302, answer.content.decode()
+    assert arguments(row) == '{"api_key":"sk-abcdefghijklmnop1234","n":1E2,"note":"new"}'
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, "Nothing is changed"),
+        ({"f:/amount": "abc"}, "Write a number"),
+        ({"f:/amount": "1e9999"}, "Write a number"),
+        ({"f:/items": "[1,"}, "This is not JSON"),
+        ({"f:/items": "NaN"}, "This is not JSON"),
+    ],
+)
+def test_an_edit_that_is_none_keeps_what_was_typed(
+    cast: Cast, as_: As, changed: dict[str, str], said: str
+) -> None:
+    row = waiting(cast.support, arguments='{"amount":5,"items":[1],"note":"x"}')
+    answer = send(as_(cast.bob), row, "edit", message="Because", **changed)
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert said in page
+    assert "Because" in page
+    for value in changed.values():
+        assert value in unescape(page)
+    assert state(row) == "pending"
+
+
+def test_the_form_follows_the_schema(cast: Cast, as_: As) -> None:
+    schema = (
+        '{"type":"object","properties":{"amount":{"type":"string","maxLength":20},'
+        '"currency":{"enum":["USD","EUR"]},"receipt":{"type":"boolean"},"pin":{"type":"string","writeOnly":true}}}'
+    )
+    text = '{"amount":"5","currency":"USD","pin":"4711","receipt":true}'
+    row = waiting(cast.support, schema=schema, arguments=text)
+    client = as_(cast.bob)
+    page = get(client, row, "?mode=edit")
+    assert "string, max 20" in page
+    assert "4711" not in page
+    fields = form_of(page)
+    fields.pop("f:/receipt")
+    fields["f:/currency"] = '"EUR"'
+    assert client.post(path_of(row, "/decide"), fields).status_code == 302
+    assert arguments(row) == '{"amount":"5","currency":"EUR","pin":"4711","receipt":false}'
+
+
+def test_a_stale_page_gets_a_conflict_that_keeps_the_draft(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support)
+    client = as_(cast.bob)
+    fields = form_of(get(client, row))
+    ReviewRequest.objects.filter(pk=row.pk).update(state="rejected", decided_at=now(), decided_by_name="Jo")
+    answer = client.post(path_of(row, "/decide"), {**fields, "message": "Photo matches the claim."})
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert "Jo" in page
+    assert "was first" in page
+    assert "Photo matches the claim." in page
+
+
+def test_a_changed_call_gets_a_conflict_too(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support)
+    client = as_(cast.bob)
+    fields = form_of(get(client, row))
+    answer = client.post(path_of(row, "/decide"), {**fields, "digest": "sha256:" + "0" * 64})
+    assert answer.status_code == 409
+    assert "The arguments changed" in answer.content.decode()
+    assert state(row) == "pending"
+
+
+def test_b57_the_same_form_twice_is_one_decision(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support)
+    client = as_(cast.bob)
+    fields = form_of(get(client, row))
+    assert [client.post(path_of(row, "/decide"), fields).status_code for _ in range(2)] == [302, 302]
+    assert Decision.objects.filter(request_id=row.pk).count() == 1
+    assert Review.objects.filter(request=row).count() == 1
+
+
+def test_an_irreversible_call_is_asked_about_once_more(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support, effect="once")
+    client = as_(cast.bob)
+    answer = send(client, row, "approve", message="fine")
+    page = answer.content.decode()
+    assert answer.status_code == 200
+    assert "must not run twice" in page
+    assert state(row) == "pending"
+    fields = form_of(page)
+    assert fields["message"] == "fine"
+    assert client.post(path_of(row, "/decide"), fields).status_code == 302
+    assert state(row) == "approved"
+
+
+def test_with_a_failed_check_a_value_is_typed(cast: Cast, as_: As) -> None:
+    claims = {"checks": [{"name": "Price", "status": "failed"}]}
+    row = waiting(cast.support, effect="once", claims=claims, template="Refund ${amount:money}")
+    client = as_(cast.bob)
+    fields = form_of(send(client, row, "approve").content.decode())
+    assert client.post(path_of(row, "/decide"), {**fields, "confirm": "1240"}).status_code == 200
+    assert state(row) == "pending"
+    assert client.post(path_of(row, "/decide"), {**fields, "confirm": "$1,240.00"}).status_code == 302
+    assert state(row) == "approved"
+
+
+def test_an_edit_of_an_irreversible_call_survives_the_extra_step(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support, effect="once", arguments='{"amount":5,"note":"old"}')
+    client = as_(cast.bob)
+    page = send(client, row, "edit", **{"f:/note": "new"}).content.decode()
+    assert "must not run twice" in page
+    assert client.post(path_of(row, "/decide"), form_of(page)).status_code == 302
+    assert arguments(row) == '{"amount":5,"note":"new"}'
+
+
+def test_b54_approving_waits_until_the_rest_was_read(cast: Cast, as_: As) -> None:
+    script = "import os\\n" * 40 + "os.remove('/data')"
+    row = waiting(cast.support, arguments=f'{{"script":"{script}"}}')
+    client = as_(cast.bob)
+    page = get(client, row)
+    assert "more characters, 29 lines" in page
+    assert "os.remove" in page
+    assert send(client, row, "approve").status_code == 422
+    assert send(client, row, "approve", seen="1").status_code == 302
+
+
+def test_b54_a_megabyte_is_read_in_sheets(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support, arguments='{"v":"' + "x" * 900_000 + 'END"}')
+    client = as_(cast.bob)
+    page = get(client, row)
+    assert len(page) < 200_000
+    assert "Read the whole value" in page
+    assert "END" in get(client, row, "/value?path=/v&sheet=46")
+    assert client.get(path_of(row, "/value?path=/v&sheet=47")).status_code == 404
+
+
+def test_b54_empty_arguments_are_said_plainly(cast: Cast, as_: As) -> None:
+    assert "Called without any argument." in get(as_(cast.bob), waiting(cast.support, arguments="{}"))
+
+
+def test_two_approvals_are_counted(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support, approvals=2)
+    send(as_(cast.bob), row, "approve")
+    page = get(as_(cast.bob), row)
+    assert state(row) == "pending"
+    assert "1/2" in page
+
+
+def test_ask_comment_claim_and_release(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support)
+    client = as_(cast.bob)
+    assert client.post(path_of(row, "/ask"), {"message": "Why 240?"}).status_code == 302
+    assert client.post(path_of(row, "/comment"), {"text": "Who is <i>Jo</i>?"}).status_code == 302
+    assert client.post(path_of(row, "/claim")).status_code == 302
+    page = get(client, row)
+    assert Question.objects.get().text == "Why 240?"
+    assert Comment.objects.get().text == "Who is <i>Jo</i>?"
+    assert "Who is &lt;i&gt;Jo&lt;/i&gt;?" in page
+    assert "claimed until" in page
+    client.post(path_of(row, "/claim"), {"release": "1"})
+    assert "nobody has claimed it" in get(client, row)
+
+
+def test_an_empty_question_or_comment_is_refused(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support)
+    client = as_(cast.bob)
+    assert client.post(path_of(row, "/ask"), {"message": " "}).status_code == 422
+    assert client.post(path_of(row, "/comment"), {"text": ""}).status_code == 422
+
+
+def test_the_side_panel_shows_it_in_short(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support)
+    answer = as_(cast.bob).get(path_of(row, "/peek"))
+    assert answer.status_code == 200
+    assert "<html" not in answer.content.decode()
+    assert "8812" in answer.content.decode()
