@@ -24,6 +24,8 @@ SWEEPS = (
     "reviewhub.deliveries.tasks.send_due",
 )
 """What beat starts every SWEEP_SECONDS, and every worker once when it is ready."""
+RESCUE = "reviewhub.hosting.tasks.rescue"
+RESCUE_SECONDS = 60
 
 
 def _transport() -> dict[str, Any]:
@@ -82,7 +84,8 @@ app.conf.update(
             "options": {"expires": 10 * settings.SWEEP_SECONDS},
         }
         for name in SWEEPS
-    },
+    }
+    | {RESCUE: {"task": RESCUE, "schedule": RESCUE_SECONDS, "options": {"expires": RESCUE_SECONDS}}},
 )
 app.autodiscover_tasks()
 

@@ -42,3 +42,14 @@ def number(name: str, default: int) -> int:
 def words(name: str, default: str = "") -> list[str]:
     """A list of words separated by commas."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def pairs(name: str, default: str = "") -> dict[str, str]:
+    """A list of `key=value` separated by commas."""
+    found = {}
+    for word in words(name, default):
+        key, equals, value = word.partition("=")
+        if not (key and equals and value):
+            raise BadSetting(f"{name}: {word!r} is not of the form name=value")
+        found[key] = value
+    return found

@@ -250,6 +250,14 @@ LEASE_SECONDS = env.number("LEASE_SECONDS", 60)
 SWEEP_SECONDS = env.number("SWEEP_SECONDS", 5)
 CLAIM_SECONDS = env.number("CLAIM_SECONDS", 600)
 
+# Agents that workers can run, by name: "name=module:attribute", separated by commas. Only what stands here is imported.
+HOSTED_GRAPHS = {
+    "support": "reviewhub_agents.demos.support:support",
+    **env.pairs("HOSTED_GRAPHS"),
+}
+# So often a waking is tried (an error of the agent, a worker that died) before its branch is set aside.
+RESUME_ATTEMPTS = env.number("RESUME_ATTEMPTS", 8)
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -82,6 +82,7 @@ class _Routes:
     finish = Route(routes.finish)
     fail = Route(routes.fail)
     record = Route(routes.record)
+    get_record = Route(routes.get_record)
     register_tool = Route(routes.register_tool)
     explain = Route(routes.explain)
     resumptions = Route(routes.resumptions)

@@ -152,6 +152,11 @@ def record(branch: UUID, name: str, body: wire.RecordBody) -> Call[wire.RecordOu
     )
 
 
+def get_record(branch: UUID, name: str) -> Call[wire.RecordOut]:
+    """What is remembered under a name."""
+    return _get(_path("branches", branch, "records", name), wire.RecordOut)
+
+
 def register_tool(name: str, body: wire.ToolRegister) -> Call[wire.ToolOut]:
     """Describe a tool; again with the same description changes nothing."""
     return Call(method="PUT", path=_path("tools", name), answer=wire.ToolOut, body=body)

@@ -1,7 +1,8 @@
 """Named fault points: places where a test (or `make chaos`) lets a process die, fail or stall.
 
-`REVIEWHUB_FAULT="name:kill"` arms one for a whole process: `kill` is SIGKILL, `raise` raises Fault, `sleep:0.5` waits
-half a second. Nothing is armed otherwise, and a point costs one look-up in an empty dict.
+`REVIEWHUB_FAULT="name:kill"` arms one for a whole process: `kill` is SIGKILL (`kill:3` at the third time), `raise`
+raises Fault, `sleep:0.5` waits half a second. Nothing is armed otherwise, and a point costs one look-up in an empty
+dict.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def arm_from_environment() -> None:
 def _act(name: str, act: str) -> Callable[[], None]:
     kind, _, value = act.partition(":")
     if kind == "kill":
-        return lambda: os.kill(os.getpid(), signal.SIGKILL)
+        return _kill_at(int(value or 1))
     if kind == "sleep":
         seconds = float(value)
         return lambda: time.sleep(seconds)
@@ -78,3 +79,16 @@ def _act(name: str, act: str) -> Callable[[], None]:
 
         return fail
     raise ValueError(f"unknown act {act!r} for fault point {name!r}")
+
+
+def _kill_at(time_number: int) -> Callable[[], None]:
+    """SIGKILL for this process when the point is passed for the nth time."""
+    passed = 0
+
+    def kill() -> None:
+        nonlocal passed
+        passed += 1
+        if passed == time_number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return kill

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 from django.db import transaction
 
 from reviewhub.celery import app
@@ -11,12 +13,16 @@ from reviewhub.resumptions.models import Resumption
 RESUME_TASK = "reviewhub.hosting.tasks.resume"
 
 
+def nudge(resumption_id: uuid.UUID) -> None:
+    """Sends the id to the broker. Raises what the broker's client raises when there is none."""
+    app.send_task(RESUME_TASK, args=[str(resumption_id)])
+
+
 def nudge_after_commit(resumption: Resumption) -> None:
     """Sends the id to the broker once the running transaction is in; a dead broker is logged and no more."""
-    key = str(resumption.pk)
 
     # A function of its own: Django logs the name of a robust hook that failed, and a partial has none.
     def publish() -> None:
-        app.send_task(RESUME_TASK, args=[key])
+        nudge(resumption.pk)
 
     transaction.on_commit(publish, robust=True)

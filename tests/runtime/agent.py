@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel
-from reviewhub_agents.runtime import END, Context, Graph, Scripted, ToolError, ToolRun
+from reviewhub_agents.runtime import END, Context, Graph, GraphError, Scripted, ToolError, ToolRun
 
 
 class Note(BaseModel):
@@ -41,6 +41,8 @@ def make(world: World) -> Graph[Ticket]:
     """read → decide → pay → END, with a model call in between."""
 
     def think(messages: list[dict[str, Any]]) -> dict[str, Any]:
+        for error in world.breaks.pop("model", []):
+            raise error
         world.models += 1
         return {"role": "assistant", "content": f"pay {messages[-1]['content']}"}
 
@@ -84,4 +86,4 @@ def make(world: World) -> Graph[Ticket]:
     return graph
 
 
-__all__ = ["Note", "Ticket", "ToolError", "World", "make"]
+__all__ = ["GraphError", "Note", "Ticket", "ToolError", "World", "make"]

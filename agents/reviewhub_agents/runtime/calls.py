@@ -61,6 +61,7 @@ class Calls:
         if self._move(call) is Move.ASK:
             self._store.outcome(
                 call,
+                attempt=call.attempt,
                 status="unknown",
                 error="The process that ran it is gone; nobody knows whether it happened.",
             )
@@ -76,17 +77,20 @@ class Calls:
     def _run(self, call: Call, permit: Permit) -> None:
         tool = self._tools.get(call.tool)
         if tool is None:  # a gate: the permit is all there is to it
-            self._store.outcome(call, status="succeeded", result=permit.arguments)
+            self._store.outcome(call, attempt=permit.attempt, status="succeeded", result=permit.arguments)
             return
+        status: Status = "succeeded"
+        result, said = None, ""
         try:
             result = canonical.dumps(_perform(self._store, tool, call, permit))
         except ToolError as error:
-            self._store.outcome(call, status="failed", error=str(error)[:MAX_ERROR])
+            status, said = "failed", str(error) or "The tool did not say why."
         except Exception as error:  # noqa: BLE001  whatever a tool raises: is it certain that nothing happened?
-            status: Status = "unknown" if call.effect == "once" else "failed"
-            self._store.outcome(call, status=status, error=f"{type(error).__name__}: {error}"[:MAX_ERROR])
-        else:
-            self._store.outcome(call, status="succeeded", result=result)
+            status = "unknown" if call.effect == "once" else "failed"
+            said = f"{type(error).__name__}: {error}"
+        self._store.outcome(
+            call, attempt=permit.attempt, status=status, result=result, error=said[:MAX_ERROR]
+        )
 
 
 def _perform(store: Store, tool: Tool[Any], call: Call, permit: Permit) -> Any:

@@ -82,9 +82,13 @@ class MemoryStore:
         """Keeps what a running tool has got so far."""
         self.partials.append(partial)
 
-    def outcome(self, call: Call, *, status: Status, result: str | None = None, error: str = "") -> None:
+    def outcome(
+        self, call: Call, *, attempt: int, status: Status, result: str | None = None, error: str = ""
+    ) -> None:
         """Writes down how a started call ended."""
         row = self._row(call)
+        if row.call.attempt != attempt:
+            raise Fenced(f"{call.tool} was started again meanwhile")
         row.call = replace(row.call, state=status, result=result, error=error)
         if status == "unknown":
             self.state = "paused"

@@ -20,6 +20,7 @@ FENCED = frozenset(
         "stale_head",
         "already_consumed",
         "agent_stopped",
+        "outcome_conflict",
     }
 )
 AGAIN = frozenset({"not_allowed", "grant_expired", "facts_changed", "policy_changed"})
@@ -60,15 +61,13 @@ def pause_body(
     )
 
 
-def outcome_body(*, status: Status, result: str | None, error: str, attempt: int) -> wire.OutcomeBody:
+def outcome_body(*, attempt: int, status: Status, result: str | None, error: str) -> wire.OutcomeBody:
     """How an attempt ended."""
-    given: dict[str, Any] = {"status": wire.OutcomeStatus(status)}
+    given: dict[str, Any] = {"status": wire.OutcomeStatus(status), "attempt": attempt}
     if result is not None:
         given["result"] = canonical.parse(result)
     if error:
         given["error"] = error
-    if attempt:
-        given["attempt"] = attempt
     return wire.OutcomeBody(**given)
 
 

@@ -12,7 +12,9 @@ Message = dict[str, Any]
 class Model(Protocol):
     """Something that answers a conversation. Its answer is JSON and is recorded, so a replay pays for nothing."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is called in records."""
 
     def complete(self, messages: list[Message]) -> Message:
         """The next message."""

@@ -134,8 +134,10 @@ class Store(Protocol):
     def progress(self, call: Call, *, partial: str) -> None:
         """Keeps what a running tool has got so far."""
 
-    def outcome(self, call: Call, *, status: Status, result: str | None = None, error: str = "") -> None:
-        """Writes down how a started call ended; `unknown` asks people and gives the branch up."""
+    def outcome(
+        self, call: Call, *, attempt: int, status: Status, result: str | None = None, error: str = ""
+    ) -> None:
+        """Writes down how an attempt of a call ended; `unknown` asks people and gives the branch up."""
 
     def kept(self, key: str) -> Kept | None:
         """A recorded result of this branch."""

@@ -9,6 +9,8 @@ from typing import Any, Generic, TypeVar, cast, get_type_hints
 
 from pydantic import BaseModel
 
+from reviewhub_agents import canonical
+
 from .errors import GraphError
 from .store import Effect
 
@@ -41,9 +43,16 @@ class Tool(Generic[A]):
     tries: int = 1
     sentence: str = ""
 
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of its arguments."""
-        return self.arguments.model_json_schema()
+    def describe(self) -> canonical.Tree:
+        """What the hub is told of it (`wire.ToolRegister`)."""
+        said = {
+            "schema": self.arguments.model_json_schema(),
+            "effect": self.effect,
+            "time_limit": f"PT{self.time_limit}S",
+            "retry": {"attempts": self.tries},
+            "description": self.description,
+        }
+        return canonical.parse(canonical.dumps(said))
 
 
 def declare(

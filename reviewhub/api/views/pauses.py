@@ -7,10 +7,10 @@ import uuid
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
-from reviewhub_agents import wire
+from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.permissions import Action
-from reviewhub.api.base import AgentView, actor_of, answer, key_of, read_tree
+from reviewhub.api.base import AgentView, Body, actor_of, answer, key_of, read_tree
 from reviewhub.core.errors import NotFound
 from reviewhub.gates.observe import observe
 from reviewhub.gates.pause import pause
@@ -30,7 +30,7 @@ class Pauses(AgentView):
             run=found,
             agent=self.caller(request).agent,
             body=wire.PauseBody.from_tree(body.tree),
-            body_digest=body.digest,
+            body_digest=_asked(body),
             key=key,
             actor=actor_of(request),
         )
@@ -70,3 +70,10 @@ class Observations(AgentView):
             actor=actor_of(request),
         )
         return answer(observation_out(found, observed), status=201 if observed.created else 200)
+
+
+def _asked(body: Body) -> str:
+    """The digest of what is asked for: an agent that was restarted asks the same in another epoch."""
+    if not isinstance(body.tree, dict) or "epoch" not in body.tree:
+        return body.digest
+    return canonical.body_digest({name: value for name, value in body.tree.items() if name != "epoch"})

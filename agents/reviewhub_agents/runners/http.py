@@ -1,0 +1,139 @@
+"""The engine's store outside of the hub: the same agent in its author's own process, over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+from reviewhub_agents import canonical, wire
+from reviewhub_agents.client import Client
+from reviewhub_agents.errors import ApiError, NotFound
+from reviewhub_agents.runtime import messages
+from reviewhub_agents.runtime.store import Call, Kept, Loaded, Permit, Proposal, Snapshot, Status, Stop
+
+
+class HttpStore:
+    """Keeps one branch of one run, whose lease it takes; a second process that claims it later shuts this one out."""
+
+    def __init__(self, client: Client, run: UUID, *, branch: str = "main", owner: str = "") -> None:
+        """Claims the branch. Raises Fenced when another process holds it, or it has ended."""
+        self._client = client
+        self._run = run
+        found = client.get_run(run)
+        self._input = canonical.dumps(found.input)
+        self._name = branch
+        self._branch = next(one.id for one in found.branches if one.name == branch)
+        with _translated():
+            held = client.claim_branch(
+                self._branch, wire.ClaimBody(owner=owner) if owner else wire.ClaimBody()
+            )
+        self._epoch = held.epoch
+        self._head = next(one.head for one in client.get_run(run).branches if one.name == branch)
+
+    def load(self) -> Loaded:
+        """The head of the branch."""
+        if self._head is None:
+            return Loaded(input=self._input, snapshot=None)
+        with _translated():
+            head = self._client.get_checkpoint(self._head, state="full")
+        return Loaded(input=self._input, snapshot=messages.snapshot_of(head))
+
+    def save(self, *, node: str, step: int, state: str) -> Snapshot:
+        """Saves a snapshot as the new head; only on top of the head that this process knows."""
+        parent = str(self._head) if self._head else None
+        body = messages.checkpoint_save(
+            branch=self._name, parent=parent, node=node, step=step, state=state, epoch=self._epoch
+        )
+        with _translated():
+            self._head = self._client.save_checkpoint(self._run, body).id
+        return Snapshot(id=str(self._head), node=node, step=step, state=state)
+
+    def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
+        """Asks for calls, or finds the pause made under the same key."""
+        body = messages.pause_body(
+            branch=self._name,
+            snapshot=snapshot,
+            proposals=list(proposals),
+            kind=wire.ResumeKind.POLL,
+            epoch=self._epoch,
+        )
+        with _translated():
+            made = self._client.pause(self._run, body, key=f"{self._branch}/{key}")
+        return messages.stop_of(made, list(proposals))
+
+    def look(self, stop: Stop) -> Stop:
+        """The pause as it stands now."""
+        with _translated():
+            return messages.stop_of(self._client.get_pause(UUID(stop.id)))
+
+    def consume(self, call: Call, *, facts: dict[str, Any]) -> Permit:
+        """Uses the grant of an allowed call; the client's key of this attempt lives in memory only."""
+        body = wire.ConsumeBody.from_text(
+            canonical.dumps({"digest": call.digest, "facts": facts, "epoch": self._epoch})
+        )
+        with _translated():
+            taken = self._client.consume(UUID(call.id), body)
+        return Permit(
+            arguments=taken.arguments_text, idempotency_key=taken.tool_idempotency_key, attempt=taken.attempt
+        )
+
+    def progress(self, call: Call, *, partial: str) -> None:
+        """Keeps what a running tool has got so far."""
+        with _translated():
+            self._client.progress(UUID(call.id), wire.ProgressBody(partial=canonical.parse(partial)))
+
+    def outcome(
+        self, call: Call, *, attempt: int, status: Status, result: str | None = None, error: str = ""
+    ) -> None:
+        """Writes down how a started call ended; taken whoever holds the branch by now."""
+        with _translated():
+            self._client.outcome(
+                UUID(call.id),
+                messages.outcome_body(attempt=attempt, status=status, result=result, error=error),
+            )
+
+    def kept(self, key: str) -> Kept | None:
+        """A recorded result of this branch."""
+        try:
+            with _translated():
+                found = self._client.get_record(self._branch, key)
+        except NotFound:
+            return None
+        return messages.kept_of(canonical.dumps(found.value))
+
+    def keep(self, key: str, kept: Kept) -> None:
+        """Records a result; the first one under a key stays."""
+        body = wire.RecordBody(value=canonical.parse(messages.kept_text(kept)), epoch=self._epoch)
+        with _translated():
+            self._client.record(self._branch, key, body)
+
+    def finish(self, *, result: str) -> None:
+        """Ends the branch as succeeded."""
+        with _translated():
+            self._client.finish(
+                self._branch, wire.FinishBody(result=canonical.parse(result), epoch=self._epoch)
+            )
+
+    def fail(self, *, error: str) -> None:
+        """Ends the branch as failed."""
+        with _translated():
+            self._client.fail(self._branch, wire.FailBody(error=error, epoch=self._epoch))
+
+    def heartbeat(self) -> None:
+        """Renews the lease; raises Fenced when another process holds the branch, or it goes on elsewhere."""
+        with _translated():
+            self._client.heartbeat(self._branch, wire.HeartbeatBody(epoch=self._epoch))
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Refusals of the hub in the engine's words; what the engine has no word for stays what it is."""
+    try:
+        yield
+    except ApiError as error:
+        known = messages.translated(error.problem.code, str(error))
+        if known is None:
+            raise
+        raise known from error

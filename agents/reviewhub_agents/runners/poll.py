@@ -1,0 +1,76 @@
+"""Runs a graph in a process of its author's: starts runs, and goes on with those that people have answered."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from reviewhub_agents import wire
+from reviewhub_agents.client import Client
+from reviewhub_agents.runners.http import HttpStore
+from reviewhub_agents.runtime import Ending, Fenced, Graph, run
+
+S = TypeVar("S", bound=BaseModel)
+logger = logging.getLogger(__name__)
+BEAT_SECONDS = 20.0
+
+
+def register(client: Client, graph: Graph[S]) -> None:
+    """Tells the hub of the graph's tools: their arguments, effects and limits."""
+    graph.check()
+    for tool in graph.tools.values():
+        client.register_tool(
+            tool.name,
+            wire.ToolRegister.from_tree(tool.describe()),
+        )
+
+
+def run_on(client: Client, graph: Graph[S], run_id: UUID, *, branch: str = "main", owner: str = "") -> Ending:
+    """Runs one branch until it waits for people or ends.
+
+    Raises:
+        Fenced: another process has it.
+        Exception: whatever a step raised; the branch stays at its last snapshot, and may be run on again.
+    """
+    store = HttpStore(client, run_id, branch=branch, owner=owner)
+    with _beating(store):
+        return run(graph, store)
+
+
+def go_on(client: Client, graph: Graph[S], *, wait: float = 30.0, owner: str = "") -> int:
+    """Runs on whatever this agent may go on with, waiting up to `wait` seconds for something; how many that were."""
+    found = client.resumptions(wait=wait).items
+    for item in found:
+        try:
+            run_on(client, graph, item.run, branch=item.branch_name, owner=owner)
+        except Fenced as fenced:
+            logger.info("run %s is somebody else's: %s", item.run, fenced)
+    return len(found)
+
+
+@contextmanager
+def _beating(store: HttpStore) -> Iterator[None]:
+    stop = threading.Event()
+
+    def beat() -> None:
+        while not stop.wait(BEAT_SECONDS):
+            try:
+                store.heartbeat()
+            except Fenced:
+                return
+            except Exception:
+                logger.warning("no heartbeat", exc_info=True)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()

@@ -1,0 +1,39 @@
+"""The demo that a fresh installation starts with: a hosted support agent, and a refund that waits for a person."""
+
+from __future__ import annotations
+
+from reviewhub.accounts.models import Member, Team
+from reviewhub.core.actors import SYSTEM
+from reviewhub.hosting.adopt import adopt
+from reviewhub.hosting.start import start
+from reviewhub.policies.publish import publish
+from reviewhub.policies.queries import current
+from reviewhub.policies.reading import parse_policy, policy_text
+from reviewhub.policies.rules import Policy, Rule
+from reviewhub.runs.models import Run
+
+NAME = "Support agent (demo)"
+NOTE = "The demo's own rules: it may read orders and write e-mails, refunds wait"
+RULES = (
+    Rule(name="Demo: orders may be read", tool="shop.read_order", action="allow"),
+    Rule(name="Demo: e-mails go out", tool="mail.send", action="allow"),
+)
+WISH = "Order 8812 arrived with a crushed corner. I want my money back."
+
+
+def start_demo(*, team: Team, owner: Member | None) -> Run:
+    """Adopts the support agent into `team` and starts one run: its refund waits as soon as a worker took it up."""
+    _let_pass(team)
+    agent = adopt(team=team, graph="support", name=NAME, owner=owner, actor=SYSTEM)
+    return start(agent=agent, given={"wish": WISH}, actor=SYSTEM, title="Crushed corner, order 8812")
+
+
+def _let_pass(team: Team) -> None:
+    """Puts the demo's rules before those in force, so that only the refund waits."""
+    latest = current(team.workspace_id)
+    rules = parse_policy(latest.rules).rules if latest else ()
+    missing = tuple(rule for rule in RULES if rule not in rules)
+    if missing:
+        text = policy_text(Policy(rules=missing + rules))
+        base = latest.number if latest else 0
+        publish(workspace=team.workspace, rules_text=text, note=NOTE, base=base, actor=SYSTEM)

@@ -1,0 +1,44 @@
+"""A person lets a branch that was set aside try again."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import transaction
+
+from reviewhub.accounts.models import Agent
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+from reviewhub.core.transitions import move
+from reviewhub.hosting.kinds import RunRetried
+from reviewhub.resumptions.enqueue import enqueue
+from reviewhub.runs.derive import derive
+from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.queries import locked_branch
+from reviewhub.runs.states import BRANCH_EDGES, BranchState
+
+
+@transaction.atomic
+def retry(*, branch_id: uuid.UUID, actor: Actor) -> Branch:
+    """Wakes a quarantined branch of a hosted agent at its last checkpoint.
+
+    Raises:
+        NotFound: there is no such branch.
+        IllegalTransition: it is not quarantined, or its agent is not hosted.
+    """
+    branch = locked_branch(branch_id)
+    move(branch, to=BranchState.RUNNING, table=BRANCH_EDGES, ended_at=None)
+    Run.objects.filter(pk=branch.run_id).update(error="")
+    record(
+        "run.retried",
+        workspace_id=branch.workspace_id,
+        actor=actor,
+        run_id=branch.run_id,
+        agent_id=branch.run.agent_id,
+        subject_id=branch.pk,
+        data=RunRetried(branch=branch.name),
+    )
+    derive(branch.run_id, actor=actor)
+    if branch.run.agent.runner == Agent.Runner.HOSTED:
+        enqueue(branch=branch, pause=None, kind="hosted")
+    return branch

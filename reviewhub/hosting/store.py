@@ -1,0 +1,168 @@
+"""The engine's store inside a worker: the database itself, by the same verbs that the API uses."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import transaction
+from reviewhub_agents import canonical, wire
+from reviewhub_agents.runtime import messages
+from reviewhub_agents.runtime.store import Call, Kept, Loaded, Permit, Proposal, Snapshot, Status, Stop
+
+from reviewhub.checkpoints.load import load
+from reviewhub.checkpoints.queries import head_of
+from reviewhub.core import faults
+from reviewhub.core.actors import Actor
+from reviewhub.core.errors import NotFound, ReviewHubError
+from reviewhub.gates.checkpoint import checkpoint
+from reviewhub.gates.consume import consume
+from reviewhub.gates.fail import fail
+from reviewhub.gates.finish import finish
+from reviewhub.gates.outcome import outcome
+from reviewhub.gates.pause import pause
+from reviewhub.gates.present import pause_out
+from reviewhub.gates.progress import progress
+from reviewhub.hosting.keep_record import keep_record
+from reviewhub.hosting.queries import record_of
+from reviewhub.resumptions.claim import Claimed
+from reviewhub.resumptions.complete import complete
+from reviewhub.runs.fence import check
+from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.queries import locked_branch
+from reviewhub.toolcalls.models import Pause
+
+
+class BranchStore:
+    """Keeps the branch that this process claimed, in the epoch in which it claimed it."""
+
+    def __init__(self, claimed: Claimed) -> None:
+        self._resumption = claimed.resumption
+        self._branch = claimed.branch
+        self._epoch = claimed.branch.epoch
+        self._run = Run.objects.select_related("agent").get(pk=claimed.branch.run_id)
+        self._agent = self._run.agent
+        self._actor = Actor(kind="agent", id=self._agent.pk, name=self._agent.name)
+
+    def load(self) -> Loaded:
+        """The head of the branch, exactly as it was saved (its hash is checked)."""
+        head = head_of(Branch.objects.get(pk=self._branch.pk))
+        if head is None:
+            return Loaded(input=self._run.input, snapshot=None)
+        snapshot = Snapshot(id=str(head.pk), node=head.node, step=head.step, state=load(head))
+        return Loaded(input=self._run.input, snapshot=snapshot)
+
+    def save(self, *, node: str, step: int, state: str) -> Snapshot:
+        """Saves a snapshot as the new head; only on top of the head that this process knows."""
+        parent = Branch.objects.values_list("head", flat=True).get(pk=self._branch.pk)
+        body = messages.checkpoint_save(
+            branch=self._branch.name,
+            parent=str(parent) if parent else None,
+            node=node,
+            step=step,
+            state=state,
+            epoch=self._epoch,
+        )
+        with _translated():
+            row = checkpoint(run=self._run, body=body, actor=self._actor)
+        return Snapshot(id=str(row.pk), node=node, step=step, state=state)
+
+    def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
+        """Asks for calls, or finds the pause made under the same key."""
+        body = messages.pause_body(
+            branch=self._branch.name,
+            snapshot=snapshot,
+            proposals=list(proposals),
+            kind=wire.ResumeKind.HOSTED,
+            epoch=self._epoch,
+        )
+        asked = {name: value for name, value in body.to_tree().items() if name != "epoch"}
+        with _translated():
+            made = pause(
+                run=self._run,
+                agent=self._agent,
+                body=body,
+                # Another process asks the same in another epoch.
+                body_digest=canonical.body_digest(asked),
+                key=f"{self._branch.pk}/{key}",
+                actor=self._actor,
+            )
+        return messages.stop_of(pause_out(made.pause), list(proposals))
+
+    def look(self, stop: Stop) -> Stop:
+        """The pause as it stands now."""
+        return messages.stop_of(pause_out(Pause.objects.get(pk=uuid.UUID(stop.id))))
+
+    def consume(self, call: Call, *, facts: dict[str, Any]) -> Permit:
+        """Uses the grant of an allowed call; the key of this attempt lives in this call's memory only."""
+        with _translated():
+            taken = consume(
+                call_id=uuid.UUID(call.id),
+                digest=call.digest,
+                key=secrets.token_urlsafe(24),
+                facts=canonical.parse(canonical.dumps(facts)),
+                epoch=self._epoch,
+                actor=self._actor,
+            )
+        return Permit(arguments=taken.arguments, idempotency_key=taken.idempotency_key, attempt=taken.attempt)
+
+    def progress(self, call: Call, *, partial: str) -> None:
+        """Keeps what a running tool has got so far."""
+        progress(call_id=uuid.UUID(call.id), partial=partial)
+
+    def outcome(
+        self, call: Call, *, attempt: int, status: Status, result: str | None = None, error: str = ""
+    ) -> None:
+        """Writes down how a started call ended; taken whoever holds the branch by now."""
+        body = messages.outcome_body(attempt=attempt, status=status, result=result, error=error)
+        with _translated():
+            outcome(call_id=uuid.UUID(call.id), body=body, actor=self._actor)
+
+    def kept(self, key: str) -> Kept | None:
+        """A recorded result of this branch."""
+        try:
+            return messages.kept_of(record_of(branch=self._branch, key=key).value)
+        except NotFound:
+            return None
+
+    def keep(self, key: str, kept: Kept) -> None:
+        """Records a result; the first one under a key stays."""
+        with _translated():
+            keep_record(branch_id=self._branch.pk, key=key, value=messages.kept_text(kept), epoch=self._epoch)
+
+    def finish(self, *, result: str) -> None:
+        """Ends branch and waking in one transaction."""
+        body = wire.FinishBody(epoch=self._epoch, result=canonical.parse(result))
+        faults.point("resume.before_settle")
+        with _translated(), transaction.atomic():
+            check(locked_branch(self._branch.pk), self._epoch)
+            complete(resumption=self._resumption)
+            finish(branch_id=self._branch.pk, body=body, actor=self._actor)
+
+    def fail(self, *, error: str) -> None:
+        """Ends branch and waking in one transaction."""
+        with _translated(), transaction.atomic():
+            check(locked_branch(self._branch.pk), self._epoch)
+            complete(resumption=self._resumption)
+            body = wire.FailBody(epoch=self._epoch, error=error)
+            fail(branch_id=self._branch.pk, body=body, actor=self._actor)
+
+    def heartbeat(self) -> None:
+        """Raises Fenced when somebody else has the branch. Leases are renewed by `hosting.heart`, in a thread."""
+        with _translated(), transaction.atomic():
+            check(locked_branch(self._branch.pk), self._epoch)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Refusals of the hub in the engine's words; what the engine has no word for stays what it is."""
+    try:
+        yield
+    except ReviewHubError as error:
+        known = messages.translated(error.code, error.message)
+        if known is None:
+            raise
+        raise known from error

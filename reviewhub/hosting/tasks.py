@@ -1,0 +1,33 @@
+"""Celery entries of hosted runs."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import uuid
+
+from celery import shared_task
+
+from reviewhub.hosting import rescue as rescuing
+from reviewhub.hosting import sweep as sweeping
+from reviewhub.hosting.resume import resume as run_on
+
+
+@shared_task(name="reviewhub.hosting.tasks.resume")
+def resume(resumption_id: str) -> bool:
+    """Runs one waking, in this worker's name."""
+    owner = f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}"
+    return run_on(resumption_id=uuid.UUID(resumption_id), owner=owner)
+
+
+@shared_task(name="reviewhub.hosting.tasks.sweep")
+def sweep() -> int:
+    """Hands out wakings that no worker has."""
+    return sweeping.sweep()
+
+
+@shared_task(name="reviewhub.hosting.tasks.rescue")
+def rescue() -> int:
+    """Wakes branches that nothing else would."""
+    return rescuing.rescue()

@@ -1,0 +1,16 @@
+"""The graph of the engine's tests as an agent of this installation; each test gets a new world."""
+
+from __future__ import annotations
+
+from tests.runtime.agent import World, make
+
+world = World()
+payer = make(world)
+
+
+def new_world() -> World:
+    """Forgets what was done and what was to break."""
+    world.done.clear()
+    world.breaks.clear()
+    world.models = 0
+    return world

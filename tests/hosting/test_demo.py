@@ -1,0 +1,53 @@
+"""The demo of a fresh installation: one refund waits, everything else has happened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from reviewhub_agents.demos import support_shop
+
+from reviewhub.core.actors import SYSTEM
+from reviewhub.hosting.demo import RULES, start_demo
+from reviewhub.hosting.resume import resume
+from reviewhub.policies.defaults import first_policy
+from reviewhub.policies.models import PolicyVersion
+from reviewhub.policies.publish import publish
+from reviewhub.policies.queries import current
+from reviewhub.policies.reading import parse_policy
+from reviewhub.resumptions.queries import claimable
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.runs.models import Run
+from tests.cast import Cast
+
+
+@pytest.fixture(autouse=True)
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(support_shop.FOLDER, str(tmp_path))
+
+
+def test_the_refund_waits_and_the_order_was_read(cast: Cast) -> None:
+    publish(workspace=cast.workspace, rules_text=first_policy(), note="first", base=0, actor=SYSTEM)
+    run = start_demo(team=cast.support, owner=cast.alice)
+    for pk in claimable().values_list("pk", flat=True):
+        resume(resumption_id=pk, owner="worker")
+    request = ReviewRequest.objects.get()
+    assert request.plain_sentence == "Refund $1,240.00 to order 8812"
+    assert request.tool_name == "shop.refund"
+    assert Run.objects.get().state == "paused"
+    assert support_shop.refunds() == []
+    assert run.title == "Crushed corner, order 8812"
+
+
+def test_a_second_demo_adds_no_agent_and_no_policy(cast: Cast) -> None:
+    publish(workspace=cast.workspace, rules_text=first_policy(), note="first", base=0, actor=SYSTEM)
+    for _ in range(2):
+        start_demo(team=cast.support, owner=None)
+    assert cast.support.agents.count() == 1
+    assert PolicyVersion.objects.count() == 2
+    latest = current(cast.workspace.pk)
+    assert latest is not None
+    assert [rule.name for rule in parse_policy(latest.rules).rules] == [
+        *(rule.name for rule in RULES),
+        "Everything",
+    ]
