@@ -17,11 +17,10 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.db import InterfaceError, OperationalError, connection
 from django.http import Http404, HttpResponse, RawPostDataException, UnreadablePostError
-from pydantic import ValidationError
 from rest_framework import exceptions as drf
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
-from reviewhub_agents.canonical import BadJson, pointer
+from reviewhub_agents.canonical import BadJson
 
 from reviewhub.api.authentication import CHALLENGE
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError, SlowDown, TooLarge, TryAgain
@@ -90,8 +89,6 @@ def problem_of(exc: Exception) -> Problem:
         return _own(exc)
     if isinstance(exc, BadJson):
         return _bad_json(exc)
-    if isinstance(exc, ValidationError):
-        return _wrong_shape(exc)
     if isinstance(exc, drf.APIException):
         return _drf(exc)
     if isinstance(exc, Http404):
@@ -117,17 +114,6 @@ def _own(exc: ReviewHubError) -> Problem:
 def _bad_json(exc: BadJson) -> Problem:
     status = {"too_large": 413, "invalid": 422}.get(exc.code, 400)
     return Problem(status, exc.code, str(exc), errors=[{**fault} for fault in exc.errors])
-
-
-def _wrong_shape(exc: ValidationError) -> Problem:
-    """What a message model refused. Its text about the input stays out: it could repeat a secret."""
-    found = exc.errors(include_url=False, include_context=False, include_input=False)
-    errors = [
-        {"path": pointer(error["loc"]), "code": error["type"], "message": error["msg"]}
-        for error in found[:MAX_ERRORS]
-    ]
-    first = errors[0]
-    return Problem(422, "invalid", f"{first['path'] or '/'}: {first['message']}", errors=errors)
 
 
 def _drf(exc: drf.APIException) -> Problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
-from reviewhub.api.views import branches, calls, checkpoints, pauses, questions, requests, runs, tools
+from reviewhub.api.views import branches, calls, checkpoints, events, pauses, questions, requests, runs, tools
 from reviewhub.api.views.unknown import unknown
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -42,6 +42,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("requests/<uuid:request_id>/release", requests.Release.as_view()),
     path("requests/<uuid:request_id>/comment", requests.Comments.as_view()),
     path("requests/<uuid:request_id>/ask", requests.Ask.as_view()),
+    path("events", events.Events.as_view()),
     path("schema", SpectacularAPIView.as_view(authentication_classes=[], permission_classes=[])),
     re_path("", unknown),
 ]

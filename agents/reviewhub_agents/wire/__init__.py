@@ -60,6 +60,7 @@ from .enums import (
     RunState,
     Verdict,
 )
+from .events import EventList, EventOut
 from .fields import (
     MAX_ARGUMENTS_BYTES,
     MAX_BULK,
@@ -154,6 +155,8 @@ __all__ = [
     "DecisionOut",
     "DecisionType",
     "Effect",
+    "EventList",
+    "EventOut",
     "Evidence",
     "ExplainBody",
     "ExplainOut",
@@ -197,8 +200,8 @@ __all__ = [
     "ResumptionOut",
     "ResumptionState",
     "Retry",
-    "Risk",
     "RewriteBody",
+    "Risk",
     "RunOut",
     "RunStart",
     "RunState",
