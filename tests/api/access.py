@@ -50,6 +50,7 @@ ACCESS: dict[str, Row] = {
     "POST policy/explain": Row("oxy", CALL),
     "GET questions": Row("oxy"),
     "POST questions/<uuid:question>/answer": Row("o", {"text": "because"}),
+    "GET events": Row("cam"),
     "GET requests": Row("bdcam"),
     "POST requests/decide": Row("bdcam", {"decisions": [DECISION | {"request": "{request_id}"}]}),
     "GET requests/<uuid:request_id>": Row("bca"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -24,7 +26,7 @@ class Events(PersonView):
         parameters=[OpenApiParameter("after", str), OpenApiParameter("limit", int)], responses=wire.EventList
     )
     def get(self, request: Request) -> HttpResponse:
-        """The workspace's events after the cursor `after`, the oldest first; none is left out, whenever one asks."""
+        """The workspace's events after the cursor `after`, the oldest first; none is ever left out."""
         caller = caller_of(request)
         require(caller, Action.AUDIT_READ, Target(workspace_id=caller.workspace_id))
         limit = _limit(request.query_params.get("limit", str(DEFAULT_LIMIT)))
@@ -38,16 +40,18 @@ class Events(PersonView):
 def event_out(event: Event) -> wire.EventOut:
     """One event with what is needed to compute its leaf."""
     payload = event.payload
-    fixed = {
-        "id": event.pk,
-        "workspace": event.workspace_id,
-        "kind": event.kind,
-        "at": event.at,
-        "leaf": bytes(event.leaf).hex(),
-    }
     if payload.erased_at is not None:
-        return wire.EventOut(**fixed, erased_at=payload.erased_at)
-    return wire.EventOut(**fixed, salt=bytes(payload.salt).hex(), body=canonical.parse(payload.body))
+        rest: dict[str, Any] = {"erased_at": payload.erased_at}
+    else:
+        rest = {"salt": bytes(payload.salt).hex(), "body": canonical.parse(payload.body)}
+    return wire.EventOut(
+        id=event.pk,
+        workspace=event.workspace_id,
+        kind=event.kind,
+        at=event.at,
+        leaf=bytes(event.leaf).hex(),
+        **rest,
+    )
 
 
 def _limit(text: str) -> int:
