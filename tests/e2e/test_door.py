@@ -17,7 +17,7 @@ def test_sign_in_leads_to_the_queue(server: str, page: Page) -> None:
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
     page.goto(f"{server}/")
-    page.get_by_label("E-mail").fill("bob@example.com")
+    page.get_by_label("Email").fill("bob@example.com")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(f"{server}/northwind/queue")
