@@ -10,20 +10,15 @@ from reviewhub_agents.runtime.errors import StateError
 from reviewhub_agents.runtime.state import load
 
 from reviewhub.accounts.models import Agent, Member
+from reviewhub.accounts.permissions import AgentStopped
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
-from reviewhub.core.errors import Conflict, Invalid
+from reviewhub.core.errors import Invalid
 from reviewhub.hosting.graphs import graph_of
 from reviewhub.resumptions.enqueue import enqueue
 from reviewhub.runs.kinds import RunStarted
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.start import MAIN
-
-
-class AgentStopped(Conflict):
-    """This agent is stopped; no run of it can start."""
-
-    code = "agent_stopped"
 
 
 def start(

@@ -21,7 +21,8 @@ from reviewhub.core.errors import StaleState
 from reviewhub.core.idempotency import answered, claim
 from reviewhub.reviews import edit as edits
 from reviewhub.reviews.conclude import CALL_STATE, conclude
-from reviewhub.reviews.errors import Expired, NotAllowedHere, NotEligible
+from reviewhub.reviews.errors import Expired, NotAllowedHere, NotEligible, NotYours
+from reviewhub.reviews.holder import holder
 from reviewhub.reviews.involved import involved
 from reviewhub.reviews.lock import LockedRequest, check_open, check_shown, final_facts, lock_request
 from reviewhub.reviews.models import ReviewRequest
@@ -49,6 +50,7 @@ def decide(
 
     Raises:
         Changed, AlreadyDecided, Expired: somebody or something was first, and nothing happened.
+        NotYours: somebody else has claimed the request.
         NotEligible: four-eyes bars this person.
         Invalid: this answer is not possible here (its kind, its changes, or policy denies the edited call).
     """
@@ -93,6 +95,7 @@ def _decide(
     check_shown(row, version=body.version, digest=body.digest)
     stored = Stored.model_validate_json(row.requirement)
     _check_type(row, stored, body)
+    _check_claim(row, member)
     if row.kind == ReviewRequest.Kind.UNKNOWN:
         return _say_what_happened(locked, body, actor)
     _check_voter(locked, stored, member, body)
@@ -114,6 +117,14 @@ def _check_type(row: ReviewRequest, stored: Stored, body: wire.DecideBody) -> No
     ):
         message = f"{body.type.value} is not possible here; possible: {', '.join(allowed)}"
         raise NotAllowedHere(message, errors=[{"path": "/type", "code": "invalid", "message": message}])
+
+
+def _check_claim(row: ReviewRequest, member: Member) -> None:
+    """What somebody else has claimed is theirs for a while; who wants it takes the claim over first."""
+    held_by = holder(row)
+    if held_by is not None and held_by.pk != member.pk:
+        name = held_by.person.name
+        raise NotYours(f"{name} has claimed this request; take it over to decide it.", by=name)
 
 
 def _check_voter(locked: LockedRequest, stored: Stored, member: Member, body: wire.DecideBody) -> None:

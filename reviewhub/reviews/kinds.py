@@ -56,6 +56,7 @@ class RequestChanged(Payload):
 @kind("request.claimed", says="{actor} claimed #{number}")
 class RequestClaimed(Payload):
     number: int
+    taken_from: str = ""
 
 
 @kind("request.released", says="{actor} released #{number}")

@@ -9,11 +9,10 @@ from datetime import datetime
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from reviewhub.accounts.models import Member
 from reviewhub.accounts.permissions import Scope
 from reviewhub.audit.models import Event
 from reviewhub.core import keyset
-from reviewhub.core.clock import DbNow, now
+from reviewhub.core.clock import DbNow
 from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
 from reviewhub.reviews.models import ReviewRequest
@@ -113,16 +112,6 @@ def neighbours(scope: Scope, row: ReviewRequest) -> tuple[int | None, int | None
         after = rows.filter(later).order_by("deadline_at", "id").first()
         after = after or rows.filter(deadline_at__isnull=True).order_by("id").first()
     return (before.number if before else None, after.number if after else None)
-
-
-def claim_holds(row: ReviewRequest) -> Member | None:
-    """Whose claim holds on `row`: not run out, and its member active; read, not swept."""
-    holder = row.claimed_by
-    if holder is None or not holder.is_active or not holder.person.is_active:
-        return None
-    if row.claimed_until is None or row.claimed_until <= now():
-        return None
-    return holder
 
 
 def _by_deadline(rows: QuerySet[ReviewRequest], *, cursor: str, limit: int) -> Page[ReviewRequest]:

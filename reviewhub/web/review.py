@@ -16,8 +16,9 @@ from reviewhub.core.clock import now
 from reviewhub.core.display import arguments
 from reviewhub.core.display.sentence import plain, unpack
 from reviewhub.core.errors import NotFound
+from reviewhub.reviews.holder import holder
 from reviewhub.reviews.models import ReviewRequest
-from reviewhub.reviews.queries import by_number, claim_holds, neighbours, newest_event
+from reviewhub.reviews.queries import by_number, neighbours, newest_event
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.rows import Row
 from reviewhub.reviews.states import RequestState
@@ -158,7 +159,7 @@ def _context(caller: MemberCaller, row: ReviewRequest, typed: Typed) -> dict[str
         "raw_text": raw_text(shown.text, shown.secret_paths) if typed.as_json else "",
         "confirm_word": confirm_word(row, shown),
         "key": uuid.uuid4(),
-        "claim": claim_holds(row),
+        "claim": holder(row),
         "decision": Decision.objects.filter(request_id=row.pk).first(),
         "talk": _talk(row),
         "calls": _calls(row),

@@ -163,3 +163,19 @@ def test_a_cancelled_run_takes_its_requests_along(agent: AgentHttp, bob_http: Pe
     assert now["state"] == "skipped"
     assert now["decision"]["type"] == "cancel"
     assert agent.consume(waiting).status == 409
+
+
+def test_a_claimed_request_is_its_holders_until_taken_over(
+    cast: Cast, agent: AgentHttp, bob_http: PersonHttp
+) -> None:
+    cast.alice.teams.add(cast.support)
+    alice = PersonHttp(cast.alice)
+    run = agent.run()
+    (waiting,) = agent.pause(run["id"], call()).ok(201)["tool_calls"]
+    address = f"/requests/{waiting['request']['id']}/claim"
+    alice.post(address).ok()
+    refused = bob_http.decide(waiting, "approve")
+    assert (refused.status, refused.code, refused.json["by"]) == (409, "not_yours", "Alice")
+    assert bob_http.post(address).code == "not_yours"
+    bob_http.post(address, {"take_over": True}).ok()
+    assert bob_http.decide(waiting, "approve").ok()["state"] == "approved"

@@ -116,6 +116,12 @@ class CommentBody(Wire):
     text: Annotated[Text, Field(min_length=1)]
 
 
+class ClaimRequestBody(Wire):
+    """`POST /requests/{request}/claim`; `take_over` also when somebody else's claim still holds."""
+
+    take_over: bool = False
+
+
 class CommentOut(Wire):
     """A comment as written."""
 

@@ -137,11 +137,13 @@ class BulkDecide(RequestView):
 class Claim(RequestView):
     """`POST /requests/{request}/claim`"""
 
-    @extend_schema(request=None, responses=wire.RequestRow)
+    @extend_schema(request=wire.ClaimRequestBody, responses=wire.RequestRow)
     def post(self, request: Request, request_id: uuid.UUID) -> HttpResponse:
-        """Takes the request for a while."""
+        """Takes the request for a while; `take_over` also from somebody whose claim still holds."""
         row, caller = self.found(request, request_id, Action.REQUEST_CLAIM)
-        claim(request_id=row.pk, member=caller.member, actor=actor_of(request, caller))
+        body = read(request, wire.ClaimRequestBody)
+        actor = actor_of(request, caller)
+        claim(request_id=row.pk, member=caller.member, actor=actor, take_over=body.take_over)
         row.refresh_from_db()
         return answer(request_row(row))
 
