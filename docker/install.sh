@@ -19,5 +19,5 @@ if [ ! -x "$venv/bin/pip" ]; then
     }
 fi
 echo "Installing $lock"
-"$venv/bin/pip" install --quiet --require-hashes -r "$lock"
-"$venv/bin/pip" install --quiet --no-deps --no-build-isolation -e . -e agents
+"$venv/bin/pip" install -qq --require-hashes -r "$lock"
+"$venv/bin/pip" install -qq --no-deps --no-build-isolation -e . -e agents

@@ -20,6 +20,7 @@ FIRST_BACKOFF, LAST_BACKOFF = 0.5, 15.0
 STEADY_SECONDS = 30.0
 """A program that ran this long has earned a quick restart again."""
 STOP_SECONDS = 15.0
+SAME_WISH = 1.0
 LOG_BYTES = 10_000_000
 
 
@@ -115,20 +116,21 @@ class Supervisor:
     def __init__(self, programs: Sequence[Program], *, renew_when: Callable[[], bool] | None = None) -> None:
         self.running = [Running(program) for program in programs]
         self._renew_when = renew_when
-        self._signals = 0
+        self._told_at: float | None = None
+        self._impatient = False
 
     def run(self) -> None:
         """Starts everything and returns when everything has ended.
 
-        The programs are stopped in the reverse of the given order, each when the one before has ended. A second signal
-        ends all at once and hard.
+        The programs are stopped in the reverse of the given order, each when the one before has ended. A second signal,
+        a second or more after the first, ends all at once and hard.
         """
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._heard)
         try:
             for running in self.running:
                 running.start()
-            while not self._signals:
+            while self._told_at is None:
                 renew = self._renew_when is not None and self._renew_when()
                 for running in self.running:
                     if renew:
@@ -139,14 +141,18 @@ class Supervisor:
             self._stop_all()
 
     def _heard(self, number: int, frame: FrameType | None) -> None:
-        self._signals += 1
+        # One wish often arrives twice, from the terminal and from the program that started this one.
+        if self._told_at is None:
+            self._told_at = time.monotonic()
+        elif time.monotonic() - self._told_at > SAME_WISH:
+            self._impatient = True
 
     def _stop_all(self) -> None:
         for running in reversed(self.running):
             running.stop(hard=False)
             end = time.monotonic() + STOP_SECONDS
             while running.process is not None and running.process.poll() is None:
-                if self._signals > 1 or time.monotonic() > end:
+                if self._impatient or time.monotonic() > end:
                     logger.warning("%s did not end by itself", running.program.name)
                     running.stop(hard=True)
                     running.process.wait()

@@ -147,3 +147,11 @@ def test_changed_code_starts_the_programs_again(start: Callable[..., Group]) -> 
     (group.folder / "changed.py").write_text("")
     until(lambda: len(group.pids("one")) == 2, "it was started again")
     assert not alive(group.pids("one")[0]) and alive(group.pids("one")[1])
+
+
+def test_a_signal_that_arrives_twice_is_one_wish(start: Callable[..., Group]) -> None:
+    group = start("one", "two")
+    for _ in range(3):
+        group.process.send_signal(signal.SIGTERM)
+    assert group.process.wait(20) == 0
+    assert (group.folder / "stopped").read_text().split() == ["two", "one"], "nobody was ended hard"
