@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from reviewhub.accounts.models import Agent
+from reviewhub.checkpoints.draft import Draft
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core import keyset
 from reviewhub.core.errors import NotFound
@@ -28,6 +29,21 @@ def in_workspace(workspace_id: uuid.UUID, checkpoint_id: uuid.UUID) -> Checkpoin
 def head_of(branch: Branch) -> Checkpoint | None:
     """The newest checkpoint of a branch, None before the first."""
     return None if branch.head is None else Checkpoint.objects.select_related("branch").get(pk=branch.head)
+
+
+def saved_as(branch: Branch, draft: Draft) -> Checkpoint | None:
+    """What a draft has become on this branch already, for a request that is repeated; None when it was not saved.
+
+    Not for anything but repeats that are known as such: two writers with one state on one parent are still two.
+    """
+    if draft.existing is not None:
+        return draft.existing
+    rows = Checkpoint.objects.filter(
+        branch=branch, state_hash=draft.state_hash, node=draft.node, step=draft.step
+    )
+    if not draft.on_head:
+        rows = rows.filter(parent_id=draft.parent)
+    return rows.order_by("-number").first()
 
 
 def of_run(run_id: uuid.UUID, *, cursor: str = "", limit: int = 50) -> Page[Checkpoint]:

@@ -11,6 +11,7 @@ from reviewhub_agents import canonical, wire
 from reviewhub.audit.record import record
 from reviewhub.checkpoints.draft import Draft, draft
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.queries import saved_as
 from reviewhub.checkpoints.save import StaleHead, save
 from reviewhub.core import faults
 from reviewhub.core.actors import Actor
@@ -50,9 +51,10 @@ def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire
     digest = canonical.body_digest(_fact(body))
     with transaction.atomic(durable=True):
         locked = lock_call(call_id)
+        repeated = locked.call.outcome_digest == digest
         refusal: Conflict | None = _end(locked, body, digest, actor)
-        saved = None
-        if refusal is None and made is not None:
+        saved = saved_as(locked.branch, made) if repeated and made is not None else None
+        if refusal is None and made is not None and saved is None:
             saved, refusal = _save(locked, made, actor)
         faults.point("outcome.before_commit")
     faults.point("outcome.after_commit")

@@ -7,17 +7,18 @@ import uuid
 from django.db import transaction
 
 from reviewhub.core.clock import DbNow
-from reviewhub.core.errors import NotFound
 from reviewhub.runs.lease import renew
 from reviewhub.runs.models import Branch
+from reviewhub.runs.queries import locked_branch
+from reviewhub.runs.states import OPEN_BRANCH
 
 
 @transaction.atomic
 def heartbeat(*, branch_id: uuid.UUID, epoch: int | None, seconds: int) -> Branch:
-    """Notes that the agent lives and, for a claimer, prolongs its lease.
+    """Notes that the agent lives and, for a claimer of an open branch, prolongs its lease.
 
     Taken for branches in every state: the answer is how an agent learns that its branch was superseded or
-    cancelled.
+    cancelled, whatever became of its lease.
 
     Args:
         epoch: the claimer's; None for an agent that polls.
@@ -25,13 +26,12 @@ def heartbeat(*, branch_id: uuid.UUID, epoch: int | None, seconds: int) -> Branc
 
     Raises:
         NotFound: there is no such branch.
-        fence.StaleEpoch: somebody else holds the branch by now.
+        fence.StaleEpoch: somebody else holds the open branch by now, or it paused.
     """
-    if epoch is not None:
+    branch = locked_branch(branch_id)
+    if epoch is not None and branch.state in OPEN_BRANCH:
         renew(branch_id=branch_id, epoch=epoch, seconds=seconds)
     else:
         Branch.objects.filter(pk=branch_id).update(heartbeat_at=DbNow())
-    branch = Branch.objects.filter(pk=branch_id).first()
-    if branch is None:
-        raise NotFound()
+    branch.refresh_from_db()
     return branch

@@ -86,6 +86,17 @@ def test_a_heartbeat_of_a_poller_only_says_that_it_lives(branch: Branch) -> None
         heartbeat(branch_id=uuid7(), epoch=None, seconds=60)
 
 
+def test_a_heartbeat_is_how_a_claimer_learns_that_its_branch_is_over(run: Run, branch: Branch) -> None:
+    held = claim(branch_id=branch.id, owner="worker", seconds=60)
+    heir = Branch.objects.create(workspace=run.workspace, run=run, name="rewrite", head=uuid7())
+    release(branch_id=branch.id, epoch=held.epoch)
+    held.refresh_from_db()
+    move(held, to="superseded", table=BRANCH_EDGES, superseded_by=heir)
+    seen = heartbeat(branch_id=branch.id, epoch=1, seconds=60)
+    assert (seen.state, seen.lease_until) == ("superseded", None)
+    assert fence.continue_from(seen) is not None
+
+
 class TestFence:
     def test_lets_the_holder_and_the_poller_through(self, branch: Branch) -> None:
         fence.check(branch, None)

@@ -1,0 +1,116 @@
+"""Checkpoints over HTTP: saving, hints, stale heads, forks, and outcomes that bring one along."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.core.ids import uuid7
+from reviewhub.runs.models import Run
+from tests.cast import Cast
+from tests.driver import AgentHttp, PersonHttp, agent_of, call
+
+
+@pytest.fixture
+def agent(cast: Cast) -> AgentHttp:
+    return agent_of(cast.support)
+
+
+def save(agent: AgentHttp, run: Any, **body: Any) -> Any:
+    return agent.post(f"/runs/{run['id']}/checkpoints", body).ok(201)
+
+
+def test_a_state_comes_back_as_it_was_sent(agent: AgentHttp) -> None:
+    run = agent.run()
+    raw = '{"state": {"n": 1E2, "big": 9007199254740993, "t": "\\ud83c\\udf78"}, "node": "start", "step": 3}'
+    saved = agent.post(f"/runs/{run['id']}/checkpoints", raw=raw.encode()).ok(201)
+    reply = agent.client.get(
+        f"/api/v1/checkpoints/{saved['id']}", headers={"Authorization": f"Bearer {agent.token}"}
+    )
+    assert '"state":{"big":9007199254740993,"n":1E2,"t":"\U0001f378"}' in reply.content.decode()
+    fields = agent.get(f"/checkpoints/{saved['id']}?state=fields").ok()
+    assert set(fields["fields"]) == {"n", "big", "t"}
+    assert "state" not in fields
+    assert agent.get(f"/checkpoints/{saved['id']}?state=none").ok()["hash"] == saved["hash"]
+
+
+def test_hints_and_stale_heads(agent: AgentHttp) -> None:
+    run = agent.run()
+    first = save(agent, run, state={"log": [1], "order": {}})
+    hints = {
+        "append": {"log": [2]},
+        "unchanged": ["order"],
+        "parent": first["id"],
+        "parent_hash": first["hash"],
+    }
+    second = save(agent, run, **hints)
+    assert agent.get(f"/checkpoints/{second['id']}").ok()["state"] == {"log": [1, 2], "order": {}}
+    refused = agent.post(f"/runs/{run['id']}/checkpoints", hints)
+    assert (refused.status, refused.code) == (409, "stale_head")
+    assert refused.json["head"] == {"id": second["id"], "hash": second["hash"]}
+    listed = agent.get(f"/runs/{run['id']}/checkpoints").ok()["items"]
+    assert [row["number"] for row in listed] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("raw", "path"),
+    [
+        ('{"state": {"a": {"b": "x\\u0000"}}}', "/state/a/b"),
+        ('{"state": {"a": ["\\ud83c"]}}', "/state/a/0"),
+        ('{"state": {"a": NaN}}', "/state/a"),
+        ('{"state": {"a": 1, "a": 2}}', "/state/a"),
+        ('{"state": []}', "/state"),
+        ('{"state": {}, "changed": {}}', ""),
+        ('{"state": {}, "colour": 1}', "/colour"),
+    ],
+)
+def test_b01_a_state_that_cannot_be_kept_is_refused_by_path(agent: AgentHttp, raw: str, path: str) -> None:
+    run = agent.run()
+    refused = agent.post(f"/runs/{run['id']}/checkpoints", raw=raw.encode())
+    assert refused.status in (400, 422)
+    assert refused.json["errors"][0]["path"] == path
+    assert not Checkpoint.objects.exists()
+
+
+def test_a_fork_of_an_ended_run_opens_it_again(agent: AgentHttp) -> None:
+    run = agent.run()
+    first = save(agent, run, state={"amount": "1"})
+    agent.post(f"/runs/{run['id']}/cancel", {}).ok()
+    assert Run.objects.get().state == "cancelled"
+    changes = [{"op": "set", "path": "/amount", "value": "2"}]
+    forked = agent.post(f"/checkpoints/{first['id']}/fork", {"changes": changes, "reason": "again"}).ok(201)
+    assert forked["branch"]["name"] == "fork-1"
+    assert agent.get(f"/checkpoints/{forked['checkpoint']}").ok()["state"] == {"amount": "2"}
+    assert Run.objects.get().state == "running"
+    save(agent, run, branch="fork-1", state={"amount": "3"}, parent=forked["checkpoint"])
+    assert agent.post(f"/runs/{run['id']}/checkpoints", {"state": {}}).code == "run_ended"
+    taken = agent.post(f"/checkpoints/{first['id']}/fork", {"branch": "fork-1"})
+    assert (taken.status, taken.code) == (409, "name_taken")
+
+
+def test_another_agents_checkpoint_is_not_there(cast: Cast, agent: AgentHttp) -> None:
+    saved = save(agent, agent.run(), state={})
+    stranger = agent_of(cast.finance, name="Finance agent")
+    for reply in (
+        stranger.get(f"/checkpoints/{saved['id']}"),
+        stranger.post(f"/checkpoints/{saved['id']}/fork", {}),
+        agent.get(f"/checkpoints/{uuid7()}"),
+    ):
+        assert (reply.status, reply.code) == (404, "not_found")
+
+
+@pytest.mark.parametrize("parent", [True, False])
+def test_an_outcome_sent_again_saves_its_checkpoint_once(cast: Cast, agent: AgentHttp, parent: bool) -> None:
+    """The answer to the first one may have been lost; the second one must not find its own checkpoint in the way."""
+    run = agent.run()
+    (waiting,) = agent.pause(run["id"], call()).ok(201)["tool_calls"]
+    PersonHttp(cast.bob).decide(waiting, "approve").ok()
+    agent.consume(waiting).ok()
+    head = Checkpoint.objects.get()
+    checkpoint = {"state": {"n": 2}, **({"parent": str(head.pk)} if parent else {})}
+    first = agent.outcome(waiting, result=1, checkpoint=checkpoint).ok()
+    again = agent.outcome(waiting, result=1, checkpoint=checkpoint).ok()
+    assert again == first
+    assert Checkpoint.objects.count() == 2
