@@ -5,7 +5,7 @@ rebuilds a table on SQLite by copying it, and that drops its triggers without a 
 digest of what it does, so an outdated one counts as missing. `missing_triggers` says what is not in force;
 start and /readyz refuse while it says anything.
 
-What this does not stop: whoever owns the database can drop a trigger. Seals make that visible.
+What this does not stop: whoever owns the database can drop a trigger.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+
+from reviewhub.audit.adopt import adopt, events_of_another_cluster
 
 PREFIX: Final = "guard_"
 _FUNCTION: Final = "reviewhub_refuse"
@@ -76,7 +78,7 @@ def create_triggers(*, using: str = DEFAULT_DB_ALIAS) -> None:
 
 
 def drop_triggers(*, using: str = DEFAULT_DB_ALIAS) -> None:
-    """Drops every guard. For `audit.testing` and for a restore by hand; nothing else calls it."""
+    """Drops every guard. For `audit.testing` and for `migrate` after a restore; nothing else calls it."""
     connection = connections[using]
     with connection.cursor() as cursor:
         for name, table in _present(connection).items():
@@ -97,8 +99,13 @@ def missing_triggers(*, using: str = DEFAULT_DB_ALIAS) -> list[str]:
 
 
 def create_after_migrate(*, using: str, **kwargs: Any) -> None:
-    """Receiver of `post_migrate`."""
-    create_triggers(using=using)
+    """Receiver of `post_migrate`: the guards, and the events of a restored dump while they are off."""
+    tables = connections[using].introspection.table_names()
+    with transaction.atomic(using=using):
+        if "audit_event" in tables and events_of_another_cluster(using=using):
+            drop_triggers(using=using)
+            adopt(using=using)
+        create_triggers(using=using)
 
 
 def _wanted(connection: BaseDatabaseWrapper) -> list[Trigger]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import Error, close_old_connections, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from reviewhub.audit.adopt import events_of_another_cluster
 from reviewhub.audit.triggers import missing_triggers
 
 _migrated = False
@@ -14,11 +15,19 @@ def problems() -> list[str]:
     """What keeps this process from being ready, in words; empty when nothing does."""
     close_old_connections()
     try:
-        return unapplied_migrations() or [f"not guarded: {missing}" for missing in missing_triggers()]
+        return unapplied_migrations() or unguarded_record()
     except Error as error:
         return [f"the database does not answer: {type(error).__name__}"]
     finally:
         close_old_connections()
+
+
+def unguarded_record() -> list[str]:
+    """What is wrong with the record's tables; `migrate` mends each of it."""
+    found = [f"not guarded: {missing}" for missing in missing_triggers()]
+    if events_of_another_cluster():
+        found.append("the events come from another PostgreSQL cluster (a restored dump)")
+    return found
 
 
 def unapplied_migrations() -> list[str]:
