@@ -1,6 +1,5 @@
 """The replay: plays recordings as runs, and never acts twice however and whenever it is killed."""
 
-import gzip
 import itertools
 import json
 import os
@@ -25,11 +24,7 @@ from reviewhub_agents.demos.replay import play, recording
 from reviewhub_agents.demos.replay.ledger import Busy, Ledger
 
 from .fake import KEY, FakeHub, Refused, Stored
-
-BOOK = ("book_reservation", '{"user": "a", "price": 1E2}', '{"reservation_id": "HATHAT"}')
-SEARCH = ("search_direct_flight", '{"origin": "JFK"}', "[]")
-CANCEL = ("cancel_reservation", '{"id": "X"}', "Error: not yours")
-
+from .talks import BOOK, CANCEL, SEARCH, conversation
 
 REQUESTS = 16
 """Of a replay of one read, one write that succeeds and one that fails."""
@@ -37,18 +32,6 @@ REQUESTS = 16
 
 class Killed(BaseException):
     """The process dies here."""
-
-
-def conversation(*calls: tuple[str, str, str]) -> dict[str, Any]:
-    """One call a message; every call has the same provider id, as real recordings have it."""
-    messages: list[dict[str, Any]] = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
-    for tool, arguments, result in calls:
-        function = {"name": tool, "arguments": arguments}
-        messages.append(
-            {"role": "assistant", "content": None, "tool_calls": [{"id": "call_1", "function": function}]}
-        )
-        messages.append({"role": "tool", "tool_call_id": "call_1", "name": tool, "content": result})
-    return {"task": 0, "trial": 0, "messages": messages}
 
 
 @pytest.fixture(autouse=True)
@@ -297,65 +280,6 @@ def test_a_torn_line_is_ignored_and_ended(tmp_path: Path) -> None:
         assert not ledger.note("attempt", call="c", attempt=1, **about)
         assert counted(ledger.counts({"r/0"})) == (1, 2, 0, 0, 0, ["r/0 message 2"])
         assert ledger.counts({"other"})["acts"] == 0
-
-
-# ---- reading recordings ---------------------------------------------------------------------------
-
-
-def test_recordings_may_be_gzipped_or_bare_lists(tmp_path: Path) -> None:
-    talk = conversation(BOOK)
-    zipped = tmp_path / "a.jsonl.gz"
-    zipped.write_bytes(
-        gzip.compress(json.dumps(talk).encode() + b"\n\n" + json.dumps(talk["messages"]).encode())
-    )
-    first, second = recording.read(zipped, name="n", is_write=lambda tool: True)
-    assert (first.name, second.name) == ("task 0, trial 0", "conversation 2")
-    assert first.turns == second.turns
-    assert (first.external_id, second.external_id) == ("n/0", "n/2")
-
-
-@pytest.mark.parametrize("line", ["{", "[1]", '"x"', '{"messages": 1}', '{"messages": [{}]}', '{"a": NaN}'])
-def test_what_is_no_recording_is_said_with_its_line(tmp_path: Path, line: str) -> None:
-    file = tmp_path / "a.jsonl"
-    file.write_text(json.dumps(conversation(BOOK)) + "\n" + line)
-    with pytest.raises(recording.BadRecording, match="line 2"):
-        list(recording.read(file, name="n", is_write=lambda tool: True))
-
-
-def test_arguments_that_are_no_json_are_shown_as_they_are(tmp_path: Path) -> None:
-    file = tmp_path / "a.jsonl"
-    bad = [("t", text, "r") for text in ("{oops", "[1]", '{"a":NaN}')]
-    file.write_text(json.dumps(conversation(*bad)))
-    (talk,) = recording.read(file, name="n", is_write=lambda tool: True)
-    assert [json.loads(turn.steps[0].arguments_text) for turn in talk.turns] == [
-        {"text": "{oops"},
-        {"text": "[1]"},
-        {"text": '{"a":NaN}'},
-    ]
-
-
-def test_parallel_calls_have_their_own_results(tmp_path: Path) -> None:
-    calls = [{"id": id_, "function": {"name": id_, "arguments": "{}"}} for id_ in ("a", "b", "a", "c")]
-    messages: list[dict[str, Any]] = [{"role": "assistant", "tool_calls": calls}]
-    messages += [
-        {"role": "tool", "tool_call_id": id_, "content": text}
-        for id_, text in [("b", "2"), ("a", "1"), ("a", "3")]
-    ]
-    messages += [{"role": "user", "content": "u"}, {"role": "tool", "tool_call_id": "c", "content": "late"}]
-    file = tmp_path / "a.jsonl"
-    file.write_text(json.dumps(messages))
-    (talk,) = recording.read(file, name="n", is_write=lambda tool: tool == "b")
-    steps = talk.turns[0].steps
-    assert [str(step.result) for step in steps] == ["1", "2", "3", "None"]
-    assert steps[3].error == "The recording has no result."
-    assert [step.tool for step in talk.turns[0].some(writes=True)] == ["b"]
-
-
-def test_patterns_say_what_acts() -> None:
-    by_writes = command._is_write(None, "book_*, send_*")
-    assert [by_writes(tool) for tool in ("book_x", "send_x", "get_x", "BOOK_x")] == [True, True, False, False]
-    by_reads = command._is_write("get_*,search", "ignored")
-    assert [by_reads(tool) for tool in ("get_x", "search", "searches", "book")] == [False, False, True, True]
 
 
 # ---- the command, in a process of its own ---------------------------------------------------------
