@@ -17,6 +17,7 @@ from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.states import RequestState
+from reviewhub.runs.models import Run
 
 COUNTED = 1000  # a count beyond it is shown as "more than"
 NO_DEADLINE = "none"
@@ -71,6 +72,17 @@ def listed(scope: Scope, *, filters: Filters, cursor: str = "", limit: int = 50)
     if filters.state != RequestState.PENDING:
         return keyset.newest_first(rows, cursor=cursor, limit=limit)
     return _by_deadline(rows, cursor=cursor, limit=limit)
+
+
+def runs_visible(scope: Scope) -> QuerySet[Run]:
+    """The runs that somebody with this scope may see: of their teams' agents, and of requests that they see."""
+    rows = Run.objects.filter(workspace_id=scope.workspace_id)
+    if scope.agent_id is not None:
+        rows = rows.filter(agent_id=scope.agent_id)
+    if scope.team_ids is not None:
+        asked = ReviewRequest.objects.filter(_named(team_id__in=scope.team_ids), run_id=OuterRef("pk"))
+        rows = rows.filter(Q(agent__team_id__in=scope.team_ids) | Exists(asked))
+    return rows
 
 
 def newest_event(workspace_id: uuid.UUID) -> int:

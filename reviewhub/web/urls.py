@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from reviewhub.web import account, decide, peek, queue, review, signin
+from reviewhub.web import (
+    account,
+    agents,
+    audit,
+    bulk,
+    decide,
+    peek,
+    people,
+    policy,
+    queue,
+    review,
+    runs,
+    signin,
+    tools,
+)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", signin.home),
@@ -14,6 +28,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("account/look", account.look),
     path("account/password", account.password),
     path("<slug:slug>/queue", queue.queue),
+    path("<slug:slug>/queue/bulk", bulk.bulk),
+    path("<slug:slug>/queue/bulk/send", bulk.send),
     path("<slug:slug>/requests/<int:number>", review.review),
     path("<slug:slug>/requests/<int:number>/peek", peek.peek),
     path("<slug:slug>/requests/<int:number>/value", review.value),
@@ -22,4 +38,29 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("<slug:slug>/requests/<int:number>/ask", decide.ask),
     path("<slug:slug>/requests/<int:number>/comment", decide.comment),
     path("<slug:slug>/requests/<int:number>/claim", decide.claim),
+    path("<slug:slug>/runs", runs.runs),
+    path("<slug:slug>/runs/<uuid:run_id>", runs.run),
+    path("<slug:slug>/runs/<uuid:run_id>/live", runs.live),
+    path("<slug:slug>/runs/<uuid:run_id>/cancel", runs.cancel),
+    path("<slug:slug>/checkpoints/<uuid:checkpoint_id>/fork", runs.fork),
+    path("<slug:slug>/audit", audit.audit),
+    path("<slug:slug>/policy", policy.policy),
+    path("<slug:slug>/policy/edit", policy.edit),
+    path("<slug:slug>/policy/publish", policy.publish),
+    path("<slug:slug>/policy/<int:number>", policy.old_version),
+    path("<slug:slug>/people", people.people),
+    path("<slug:slug>/people/invite", people.invite),
+    path("<slug:slug>/people/teams", people.make_team),
+    path("<slug:slug>/people/<uuid:member_id>/change", people.change),
+    path("<slug:slug>/people/<uuid:member_id>/disable", people.disable),
+    path("<slug:slug>/people/<uuid:member_id>/enable", people.enable),
+    path("<slug:slug>/people/<uuid:member_id>/password", people.new_password),
+    path("<slug:slug>/agents", agents.agents),
+    path("<slug:slug>/agents/new", agents.new),
+    path("<slug:slug>/agents/<uuid:agent_id>/keys", agents.new_key),
+    path("<slug:slug>/agents/<uuid:agent_id>/stop", agents.stop),
+    path("<slug:slug>/keys/<uuid:key_id>/rotate", agents.rotate),
+    path("<slug:slug>/keys/<uuid:key_id>/revoke", agents.revoke),
+    path("<slug:slug>/tools", tools.tools),
+    path("<slug:slug>/tools/<uuid:tool_id>/change", tools.change),
 ]

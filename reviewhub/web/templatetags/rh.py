@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from django import template
@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from reviewhub.core.display import durations
 from reviewhub.core.display import segments as pieces
 from reviewhub.core.display.segments import Segment
-from reviewhub.core.display.sentence import unpack
+from reviewhub.core.display.sentence import Part, unpack
 
 register = template.Library()
 
@@ -151,18 +151,29 @@ def named(text: object) -> SafeString:
 @register.filter
 def sentence(packed: str) -> SafeString:
     """A stored sentence, with the values that matter in bold."""
-    return format_html_join(
-        "",
-        "{}",
-        (
-            (
-                format_html('<b class="num">{}</b>', segments(part.segments))
-                if part.strong
-                else segments(part.segments),
-            )
-            for part in unpack(packed)
-        ),
-    )
+    return format_html_join("", "{}", ((_part(part),) for part in unpack(packed)))
+
+
+def _part(part: Part) -> SafeString:
+    if part.strong:
+        return format_html('<b class="num">{}</b>', segments(part.segments))
+    # The words between the values end in spaces that are ours, so those are not drawn.
+    inside = part.text.strip(" ")
+    lead = " " if part.text.startswith(" ") else ""
+    tail = " " if inside and part.text.endswith(" ") else ""
+    return format_html("{}{}{}", lead, segments(pieces.split(inside)), tail)
+
+
+@register.filter
+def seconds(count: int) -> str:
+    """A span of time in words."""
+    return durations.length(count)
+
+
+@register.filter
+def get(given: Mapping[str, object], name: str) -> object:
+    """A field of a form whose name is no identifier."""
+    return given.get(name, "")
 
 
 @register.filter

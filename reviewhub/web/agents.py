@@ -1,0 +1,157 @@
+"""Agents and their keys."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from reviewhub.accounts.make_agent import make_agent
+from reviewhub.accounts.make_key import make_key
+from reviewhub.accounts.models import Agent, AgentKey, Team
+from reviewhub.accounts.permissions import Action, MemberCaller, Target
+from reviewhub.accounts.queries import agents_of
+from reviewhub.accounts.revoke_key import revoke_key
+from reviewhub.accounts.rotate_key import rotate_key
+from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
+from reviewhub.gates.stop import stop as stop_agent
+from reviewhub.web.access import actor, page
+from reviewhub.web.render import may, show
+
+
+@require_safe
+@page(Action.AGENTS_READ)
+def agents(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """All agents with their keys; a key's text is never here."""
+    return _page(request, caller)
+
+
+def _page(
+    request: HttpRequest,
+    caller: MemberCaller,
+    *,
+    shown: dict[str, str] | None = None,
+    status: int = 200,
+    **more: Any,
+) -> HttpResponse:
+    context = {
+        "agents": agents_of(caller.workspace_id),
+        "teams": Team.objects.filter(workspace_id=caller.workspace_id).order_by("name"),
+        "may_edit": may(caller, Action.AGENTS_EDIT),
+        "may_stop": may(caller, Action.AGENTS_STOP),
+        "shown": shown,
+        "given": {},
+        **more,
+    }
+    return show(request, caller, "web/agents.html", context, nav="agents", status=status)
+
+
+@require_POST
+@page(Action.AGENTS_EDIT)
+def new(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """Registers an agent of a team."""
+    given = request.POST
+    try:
+        made = make_agent(
+            team=_team(caller, given.get("team", "")),
+            name=given.get("name", ""),
+            description=given.get("description", ""),
+            owner=caller.member,
+            actor=actor(request, caller),
+        )
+    except ReviewHubError as error:
+        return _page(request, caller, errors=_words(error), given=given, status=error.status)
+    messages.success(request, f"{made.name} is registered. Make a key for it.")
+    return redirect(f"/{caller.member.workspace.slug}/agents#{made.pk}")
+
+
+def find(caller: MemberCaller, agent_id: uuid.UUID) -> tuple[Agent, Target]:
+    """An agent of the workspace."""
+    row = (
+        Agent.objects.select_related("team", "workspace")
+        .filter(pk=agent_id, workspace_id=caller.workspace_id)
+        .first()
+    )
+    if row is None:
+        raise NotFound
+    return row, Target(workspace_id=row.workspace_id, agent_id=row.pk)
+
+
+@require_POST
+@page(Action.AGENTS_EDIT, of=find)
+def new_key(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
+    """A key, shown here and kept nowhere."""
+    given = request.POST
+    try:
+        made = make_key(
+            agent=agent,
+            name=given.get("name", ""),
+            environment=given.get("environment", ""),
+            actor=actor(request, caller),
+            made_by=caller.member,
+        )
+    except ReviewHubError as error:
+        return _page(request, caller, errors=_words(error), status=error.status)
+    return _page(request, caller, shown={"agent": agent.name, "key": made.text})
+
+
+@require_POST
+@page(Action.AGENTS_STOP, of=find)
+def stop(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
+    """Stops an agent: its open runs are cancelled, its keys only read, poll and report from now on."""
+    reason = request.POST.get("reason", "").strip()
+    if not reason:
+        return _page(request, caller, errors=["Say why the agent is stopped."], status=422)
+    many = stop_agent(agent_id=agent.pk, reason=reason, actor=actor(request, caller))
+    runs = "1 run is" if many == 1 else f"{many} runs are"
+    messages.warning(request, f"{agent.name} is stopped. {runs} cancelled.")
+    return redirect(f"/{caller.member.workspace.slug}/agents")
+
+
+def find_key(caller: MemberCaller, key_id: uuid.UUID) -> tuple[AgentKey, Target]:
+    """A key of an agent of the workspace."""
+    row = AgentKey.objects.select_related("agent").filter(pk=key_id, workspace_id=caller.workspace_id).first()
+    if row is None:
+        raise NotFound
+    return row, Target(workspace_id=row.workspace_id, agent_id=row.agent_id)
+
+
+@require_POST
+@page(Action.AGENTS_EDIT, of=find_key)
+def rotate(request: HttpRequest, caller: MemberCaller, key: AgentKey) -> HttpResponse:
+    """A new key in the place of this one, which ends."""
+    try:
+        made = rotate_key(key=key, actor=actor(request, caller), made_by=caller.member)
+    except ReviewHubError as error:
+        return _page(request, caller, errors=_words(error), status=error.status)
+    return _page(request, caller, shown={"agent": key.agent.name, "key": made.text})
+
+
+@require_POST
+@page(Action.AGENTS_EDIT, of=find_key)
+def revoke(request: HttpRequest, caller: MemberCaller, key: AgentKey) -> HttpResponse:
+    """Ends one key."""
+    try:
+        revoke_key(key=key, actor=actor(request, caller))
+    except ReviewHubError as error:
+        return _page(request, caller, errors=_words(error), status=error.status)
+    messages.success(request, f"The key {key.prefix}… is revoked.")
+    return redirect(f"/{caller.member.workspace.slug}/agents")
+
+
+def _team(caller: MemberCaller, text: str) -> Team:
+    try:
+        found = Team.objects.filter(pk=uuid.UUID(text), workspace_id=caller.workspace_id).first()
+    except ValueError:
+        found = None
+    if found is None:
+        raise Invalid.at("/team", "Choose a team.")
+    return found
+
+
+def _words(error: ReviewHubError) -> list[str]:
+    return [each["message"] for each in getattr(error, "errors", [])] or [error.message]

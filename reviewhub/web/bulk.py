@@ -1,0 +1,139 @@
+"""Several requests decided together: first a page that names each of them, then one decision per request."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.views.decorators.http import require_POST
+from reviewhub_agents import canonical, wire
+from reviewhub_agents.canonical import BadJson
+
+from reviewhub.accounts.permissions import Action, MemberCaller, require, scope_of
+from reviewhub.core.errors import ReviewHubError
+from reviewhub.reviews.decide import decide
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.queries import visible
+from reviewhub.reviews.targets import request_target
+from reviewhub.web.access import actor, page
+from reviewhub.web.render import show
+
+MOST = 50
+TYPES = ("approve", "reject")
+
+
+@dataclass(frozen=True)
+class Pick:
+    """One ticked row: the request, and the version and digest that were shown."""
+
+    row: ReviewRequest
+    version: str
+    digest: str
+
+    @property
+    def value(self) -> str:
+        """As the form names it."""
+        return f"{self.row.number}:{self.version}:{self.digest}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one."""
+
+    row: ReviewRequest
+    is_done: bool
+    words: str
+
+
+@require_POST
+@page(Action.QUEUE_READ)
+def bulk(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """Names what is about to be decided, or says why it cannot be done together."""
+    picks = _picks(caller, request.POST)
+    type_ = request.POST.get("type", "")
+    context = {
+        "picks": picks,
+        "type": type_,
+        "refusal": _refusal(picks, type_),
+        "key": uuid.uuid4(),
+        "message": request.POST.get("message", ""),
+    }
+    return show(
+        request, caller, "web/bulk.html", context, nav="queue", status=422 if context["refusal"] else 200
+    )
+
+
+@require_POST
+@page(Action.QUEUE_READ)
+def send(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """Decides one by one, each in its own transaction; says for each what became of it."""
+    given = request.POST
+    picks = _picks(caller, given)
+    type_, message = given.get("type", ""), given.get("message", "").strip()
+    refusal = _refusal(picks, type_)
+    if type_ == "reject" and len(message) < 3:
+        refusal = refusal or "Write at least one sentence that the agents can act on."
+    if refusal:
+        context = {"picks": picks, "type": type_, "refusal": refusal, "key": uuid.uuid4(), "message": message}
+        return show(request, caller, "web/bulk.html", context, nav="queue", status=422)
+    results = [_one(request, caller, pick, type_, message, given.get("key", "")) for pick in picks]
+    done = sum(one.is_done for one in results)
+    context = {"results": results, "done": done, "type": type_}
+    return show(request, caller, "web/bulk_done.html", context, nav="queue", status=200 if done else 409)
+
+
+def _one(
+    request: HttpRequest, caller: MemberCaller, pick: Pick, type_: str, message: str, key: str
+) -> Result:
+    tree: dict[str, Any] = {"type": type_, "version": canonical.Number(pick.version), "digest": pick.digest}
+    if message:
+        tree["message"] = message
+    try:
+        require(caller, Action.REQUEST_DECIDE, request_target(pick.row))
+        out = decide(
+            request_id=pick.row.pk,
+            member=caller.member,
+            body=wire.DecideBody.from_tree(tree),
+            body_digest=canonical.body_digest(tree),
+            key=f"{key}-{pick.row.number}",
+            actor=actor(request, caller),
+        )
+    except ReviewHubError as problem:
+        return Result(pick.row, is_done=False, words=problem.message)
+    except BadJson as problem:
+        return Result(pick.row, is_done=False, words=str(problem))
+    still = " It still waits for others." if out.state == "pending" else ""
+    return Result(pick.row, is_done=True, words=f"{'Approved' if type_ == 'approve' else 'Rejected'}.{still}")
+
+
+def _picks(caller: MemberCaller, given: QueryDict) -> list[Pick]:
+    """The ticked rows that the caller can see, in the order of the page; anything else is left out."""
+    named: dict[int, tuple[str, str]] = {}
+    for text in given.getlist("pick")[:MOST]:
+        number, _, rest = text.partition(":")
+        version, _, digest = rest.partition(":")
+        if all(one.isascii() and one.isdecimal() and len(one) < 16 for one in (number, version)):
+            named[int(number)] = (str(int(version)), digest)
+    rows = {row.number: row for row in visible(scope_of(caller)).filter(number__in=named)}
+    return [Pick(rows[number], *named[number]) for number in named if number in rows]
+
+
+def _refusal(picks: list[Pick], type_: str) -> str:
+    """Why these are not decided together; empty when they may be."""
+    if type_ not in TYPES:
+        return "Several requests can only be approved or rejected together."
+    if not picks:
+        return "Nothing is ticked, or nothing of it is there any more."
+    if type_ == "approve":
+        if len({pick.row.tool_name for pick in picks}) > 1:
+            return "Only calls of one tool can be approved together. Approve these one by one."
+        if any(_risk(pick.row) != "low" for pick in picks):
+            return "Only low risk without a failed check can be approved together. Approve these one by one."
+    return ""
+
+
+def _risk(row: ReviewRequest) -> str:
+    is_plain = row.failed_checks == 0 and row.kind == ReviewRequest.Kind.APPROVAL
+    return row.risk if is_plain else "checked"

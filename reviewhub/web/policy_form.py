@@ -1,0 +1,172 @@
+"""The policy editor's form: ordered rules as fields, and what its buttons do to them. Works without script.
+
+The draft lives in the form only: every button sends the whole of it, and only `publish` stores anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reviewhub_agents import canonical
+
+from reviewhub.core.errors import Invalid
+from reviewhub.policies.reading import policy_text
+from reviewhub.policies.rules import Policy, Rule
+
+MOST_RULES = 200
+VERDICTS = ("approve", "edit", "reject", "respond")
+ACTIONS = (
+    ("require", "Ask for approval"),
+    ("allow", "Let it run"),
+    ("observe", "Let it run, look afterwards"),
+    ("deny", "Deny"),
+)
+UNITS = {"m": 60, "h": 3600, "d": 86_400}
+_DURATION = re.compile(r"\s*(\d{1,6})\s*([smhd]?)\s*")
+_BUTTON = re.compile(r"(up|down|remove)-(\d{1,3})")
+
+
+@dataclass(frozen=True)
+class RuleForm:
+    """One rule as its fields."""
+
+    name: str = ""
+    tool: str = ""
+    agent: str = ""
+    environment: str = ""
+    action: str = "require"
+    team: str = ""
+    approvals: str = "1"
+    deny_threshold: str = "1"
+    deadline: str = ""
+    on_timeout: str = "deny"
+    allowed: tuple[str, ...] = VERDICTS
+    four_eyes: bool = False
+    errors: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, rule: Rule) -> RuleForm:
+        """The fields of a published rule."""
+        return cls(
+            name=rule.name,
+            tool=rule.tool,
+            agent=rule.agent or "",
+            environment=rule.environment or "",
+            action=rule.action,
+            team=rule.team or "",
+            approvals=str(rule.approvals),
+            deny_threshold=str(rule.deny_threshold),
+            deadline=duration_words(rule.deadline_seconds),
+            on_timeout=rule.on_timeout,
+            allowed=rule.allowed_decisions,
+            four_eyes=rule.four_eyes,
+        )
+
+    def tree(self) -> dict[str, Any]:
+        """The rule as the policy's text has it. Raises Invalid for what is no number and no duration."""
+        found: dict[str, Any] = {"name": self.name.strip(), "tool": self.tool.strip(), "action": self.action}
+        for name, value in (("agent", self.agent.strip()), ("environment", self.environment.strip())):
+            if value:
+                found[name] = value
+        if self.action != "require":
+            return found
+        if self.team:
+            found["team"] = self.team
+        found["approvals"] = _whole(self.approvals, "approvals")
+        found["deny_threshold"] = _whole(self.deny_threshold, "deny_threshold")
+        if self.deadline.strip():
+            found["deadline_seconds"] = seconds_of(self.deadline)
+            found["on_timeout"] = self.on_timeout
+        if set(self.allowed) != set(VERDICTS):
+            found["allowed_decisions"] = list(self.allowed)
+        if self.four_eyes:
+            found["four_eyes"] = True
+        return found
+
+
+def forms_of(policy: Policy) -> list[RuleForm]:
+    """All rules of a policy as fields."""
+    return [RuleForm.of(rule) for rule in policy.rules]
+
+
+def read(given: Mapping[str, Any], lists: Any) -> list[RuleForm]:
+    """The rules as they were filled in. `lists(name)` gives the ticked boxes of one name."""
+    count = str(given.get("count", "0"))
+    many = min(int(count), MOST_RULES) if count.isascii() and count.isdecimal() and len(count) < 5 else 0
+    return [
+        RuleForm(
+            **{
+                name: str(given.get(f"r{at}-{name}", ""))[:400]
+                for name in (
+                    "name", "tool", "agent", "environment", "action", "team",
+                    "approvals", "deny_threshold", "deadline", "on_timeout",
+                )
+            },
+            allowed=tuple(one for one in VERDICTS if one in lists(f"r{at}-allowed")),
+            four_eyes=bool(given.get(f"r{at}-four_eyes")),
+        )
+        for at in range(many)
+    ]  # fmt: skip
+
+
+def press(rules: list[RuleForm], button: str) -> list[RuleForm]:
+    """The rules after a button: `add`, `up-3`, `down-3`, `remove-3`; any other leaves them."""
+    rules = list(rules)
+    if button == "add" and len(rules) < MOST_RULES:
+        return [*rules, RuleForm(name=f"Rule {len(rules) + 1}", tool="*", deadline="1 d")]
+    match = _BUTTON.fullmatch(button)
+    if match is None:
+        return rules
+    what, at = match.group(1), int(match.group(2))
+    if at >= len(rules):
+        return rules
+    if what == "remove":
+        del rules[at]
+    other = at - 1 if what == "up" else at + 1
+    if what != "remove" and 0 <= other < len(rules):
+        rules[at], rules[other] = rules[other], rules[at]
+    return rules
+
+
+def text_of(rules: list[RuleForm]) -> str:
+    """The policy's text, to be read by `parse_policy`. Raises Invalid naming the rule and field."""
+    trees = []
+    for at, rule in enumerate(rules):
+        try:
+            trees.append(rule.tree())
+        except Invalid as error:
+            path = error.errors[0]["path"] if error.errors else ""
+            raise Invalid.at(f"/rules/{at}{path}", error.errors[0]["message"]) from error
+    return canonical.dumps({"rules": trees})
+
+
+def text_of_policy(policy: Policy) -> str:
+    """The canonical text of a published policy."""
+    return policy_text(policy)
+
+
+def seconds_of(text: str) -> int:
+    """`15 m`, `2 h`, `1 d`, `90 s` or plain minutes as seconds. Raises Invalid."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise Invalid.at("/deadline_seconds", "Write a time such as 15 m, 2 h or 1 d.")
+    return int(match.group(1)) * {"s": 1, "": 60, **UNITS}[match.group(2)]
+
+
+def duration_words(seconds: int | None) -> str:
+    """Seconds as the form takes them."""
+    if seconds is None:
+        return ""
+    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
+        if seconds % size == 0:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def _whole(text: str, name: str) -> int:
+    if not (text.strip().isascii() and text.strip().isdecimal() and len(text.strip()) < 6):
+        raise Invalid.at(f"/{name}", "Write a whole number.")
+    return int(text)

@@ -1,0 +1,227 @@
+"""Runs: the list, and one run with its branches, checkpoints and tool calls."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+from reviewhub_agents import wire
+
+from reviewhub.accounts.models import Agent
+from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
+from reviewhub.checkpoints import queries as checkpoints
+from reviewhub.checkpoints.load import CorruptCheckpoint, load
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.core.display import arguments, secrets
+from reviewhub.core.errors import Invalid, NotFound
+from reviewhub.gates.cancel import cancel as cancel_run
+from reviewhub.gates.fork import fork as fork_checkpoint
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.queries import newest_event, runs_visible
+from reviewhub.reviews.targets import run_target
+from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.queries import Filters, branches_of, listed
+from reviewhub.runs.states import OPEN_BRANCH, RunState
+from reviewhub.toolcalls.models import CallVersion, ToolCall
+from reviewhub.web.access import actor, page
+from reviewhub.web.render import show
+from reviewhub.web.run_graph import Line, draw, lanes
+
+CALLS = 60
+TAGS = {
+    "waiting": ("warn", "gate", "Waits"),
+    "succeeded": ("ok", "check", "Succeeded"),
+    "failed": ("bad", "x", "Failed"),
+    "denied": ("bad", "x", "Denied"),
+    "unknown": ("warn", "unk", "Unknown"),
+    "started": ("info", "play", "Running"),
+    "allowed": ("info", "clock", "May run"),
+    "skipped": ("", "right", "Skipped"),
+}
+
+
+@dataclass(frozen=True)
+class Called:
+    """A tool call as the run page shows it."""
+
+    call: ToolCall
+    arguments: arguments.Arguments
+    result: str
+    request: ReviewRequest | None
+
+
+@page(Action.QUEUE_READ)
+def runs(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """All runs that the caller may see, the newest first."""
+    given = request.GET
+    state = given.get("state", "")
+    agent = given.get("agent", "")
+    agents = list(Agent.objects.filter(workspace_id=caller.workspace_id).order_by("name")[:100])
+    chosen = next((one.pk for one in agents if one.name == agent), None)
+    filters = Filters(
+        state=state if state in RunState.values else "", agent=chosen, text=given.get("q", "")[:200].strip()
+    )
+    found = listed(runs_visible(scope_of(caller)), filters=filters, cursor=given.get("cursor", ""))
+    more = given.copy()
+    more["cursor"] = found.next
+    context = {
+        "runs": found.rows,
+        "filters": filters,
+        "states": RunState.values,
+        "agents": agents,
+        "agent": agent,
+        "more": more.urlencode() if found.next else "",
+        "is_first_page": not given.get("cursor"),
+    }
+    return show(request, caller, "web/runs.html", context, nav="runs")
+
+
+def find(caller: MemberCaller, run_id: uuid.UUID) -> tuple[Run, Target]:
+    """The run of an address, and what the permission function is asked about."""
+    found = Run.objects.select_related("agent__team", "started_by__person", "parent")
+    row = found.filter(pk=run_id, workspace_id=caller.workspace_id).first()
+    if row is None:
+        raise NotFound
+    return row, run_target(row)
+
+
+@page(Action.RUN_READ, of=find)
+def run(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
+    """One run. `?checkpoint=` opens a state, `?cursor=` goes to older checkpoints."""
+    return show(request, caller, "web/run.html", _context(request, caller, row), nav="runs")
+
+
+@page(Action.RUN_READ, of=find)
+def live(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
+    """The parts of the run page that change."""
+    return show(request, caller, "web/_live_run.html", _context(request, caller, row), nav="runs")
+
+
+@require_POST
+@page(Action.RUN_CANCEL, of=find)
+def cancel(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
+    """Cancels every open branch."""
+    reason = request.POST.get("reason", "").strip()
+    if not reason:
+        raise Invalid("Say why the run is cancelled; the agent is told.")
+    if cancel_run(run_id=row.pk, reason=reason, actor=actor(request, caller)):
+        messages.success(request, "The run is cancelled. What waited is closed, the agent is told.")
+    else:
+        messages.info(request, "The run had ended already.")
+    return redirect(f"/{caller.member.workspace.slug}/runs/{row.pk}")
+
+
+def _find_checkpoint(caller: MemberCaller, checkpoint_id: uuid.UUID) -> tuple[Checkpoint, Target]:
+    found = checkpoints.in_workspace(caller.workspace_id, checkpoint_id)
+    row = Run.objects.select_related("agent").get(pk=found.run_id)
+    return found, run_target(row)
+
+
+@require_POST
+@page(Action.CHECKPOINT_FORK, of=_find_checkpoint)
+def fork(request: HttpRequest, caller: MemberCaller, found: Checkpoint) -> HttpResponse:
+    """A new branch from a checkpoint; the old one is not touched."""
+    reason = request.POST.get("reason", "").strip()
+    body = wire.ForkBody(reason=reason)
+    branch, first = fork_checkpoint(checkpoint=found, body=body, actor=actor(request, caller))
+    messages.success(request, f"Branch {branch.name} starts from checkpoint {found.number}.")
+    return redirect(f"/{caller.member.workspace.slug}/runs/{found.run_id}?checkpoint={first.pk}")
+
+
+def _context(request: HttpRequest, caller: MemberCaller, row: Run) -> dict[str, Any]:
+    since = newest_event(caller.workspace_id)
+    branches = branches_of(row.pk)
+    found = checkpoints.of_run(row.pk, cursor=request.GET.get("cursor", ""), limit=40)
+    calls = list(
+        ToolCall.objects.filter(run=row).select_related("branch").order_by("-created_at", "position")[:CALLS]
+    )
+    chosen = _chosen(request, row, found.rows)
+    target = run_target(row)
+    return {
+        "run": row,
+        "branches": branches,
+        "lines": _lines(found.rows, branches, calls, chosen),
+        "graph": draw(_lines(found.rows, branches, calls, chosen)),
+        "next": found.next,
+        "calls": _called(row, calls),
+        "calls_cut": len(calls) == CALLS,
+        "chosen": chosen,
+        "state": _state(chosen),
+        "pending": list(ReviewRequest.objects.filter(run=row, state="pending").order_by("number")[:20]),
+        "is_open": any(branch.state in OPEN_BRANCH for branch in branches),
+        "may_cancel": allowed(caller, Action.RUN_CANCEL, target),
+        "may_fork": allowed(caller, Action.CHECKPOINT_FORK, target),
+        "since": since,
+    }
+
+
+def _chosen(request: HttpRequest, row: Run, shown: list[Checkpoint]) -> Checkpoint | None:
+    """The checkpoint whose state is open: the asked one, else the newest."""
+    asked = request.GET.get("checkpoint", "")
+    try:
+        wanted = uuid.UUID(asked) if asked else shown[0].pk if shown else None
+    except ValueError as error:
+        raise NotFound from error
+    if wanted is None:
+        return None
+    found = Checkpoint.objects.select_related("branch").filter(run=row, pk=wanted).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def _state(chosen: Checkpoint | None) -> arguments.Arguments | None:
+    """The state as rows; None when there is none, or when it cannot be read back."""
+    if chosen is None:
+        return None
+    try:
+        return arguments.rows(load(chosen))
+    except CorruptCheckpoint:
+        return None
+
+
+def _lines(
+    rows: list[Checkpoint], branches: list[Branch], calls: list[ToolCall], chosen: Checkpoint | None
+) -> list[Line]:
+    order = lanes(rows, [branch.pk for branch in branches])
+    at: dict[uuid.UUID, list[ToolCall]] = {}
+    for call in calls:
+        if call.checkpoint_id is not None:
+            at.setdefault(call.checkpoint_id, []).append(call)
+    lines: list[Line] = []
+    for row in rows:
+        here = at.get(row.pk, [])
+        names = ", ".join(dict.fromkeys(call.tool_name for call in reversed(here)))
+        lines.append(
+            Line(
+                checkpoint=row,
+                lane=order.get(row.branch_id, 0),
+                is_on=chosen is not None and chosen.pk == row.pk,
+                title=names or row.node or f"Checkpoint {row.number}",
+                tags=[TAGS[call.state] for call in reversed(here) if call.state in TAGS][:2],
+            )
+        )
+    return lines
+
+
+def _called(row: Run, calls: list[ToolCall]) -> list[Called]:
+    """Calls with their newest arguments and their newest request; two queries for all."""
+    versions = {
+        (version.tool_call_id, version.version): version.arguments
+        for version in CallVersion.objects.filter(tool_call__in=calls)
+    }
+    asked = {one.tool_call_id: one for one in ReviewRequest.objects.filter(run=row).order_by("number")}
+    return [
+        Called(
+            call=call,
+            arguments=arguments.rows(versions.get((call.pk, call.version), "{}")),
+            result=secrets.masked(call.error or call.result or call.partial or ""),
+            request=asked.get(call.pk),
+        )
+        for call in calls
+    ]

@@ -1,0 +1,67 @@
+"""The tools that agents may call: their sentence and their risk, which are the admins'."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from reviewhub.accounts.permissions import Action, MemberCaller, Target
+from reviewhub.core.errors import ReviewHubError
+from reviewhub.tools.models import Risk, Tool
+from reviewhub.tools.queries import coverage, tool_in
+from reviewhub.tools.set_risk import set_risk
+from reviewhub.tools.set_sentence import set_sentence
+from reviewhub.web.access import actor, page
+from reviewhub.web.render import may, show
+
+MOST = 300
+
+
+@require_safe
+@page(Action.TOOLS_READ)
+def tools(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """Every tool that was described or seen."""
+    return _page(request, caller)
+
+
+def _page(
+    request: HttpRequest, caller: MemberCaller, *, errors: list[str] | None = None, status: int = 200
+) -> HttpResponse:
+    search = request.GET.get("q", "")[:200].strip()
+    found = coverage(caller.workspace_id, search=search)
+    context = {
+        "covered": found[:MOST],
+        "left_out": max(0, len(found) - MOST),
+        "search": search,
+        "risks": Risk.values,
+        "may_edit": may(caller, Action.TOOLS_EDIT),
+        "errors": errors or [],
+    }
+    return show(request, caller, "web/tools.html", context, nav="tools", status=status)
+
+
+def find(caller: MemberCaller, tool_id: uuid.UUID) -> tuple[Tool, Target]:
+    """A tool of the workspace."""
+    row = tool_in(caller.workspace_id, tool_id)
+    return row, Target(workspace_id=row.workspace_id, agent_id=row.agent_id)
+
+
+@require_POST
+@page(Action.TOOLS_EDIT, of=find)
+def change(request: HttpRequest, caller: MemberCaller, tool: Tool) -> HttpResponse:
+    """Sets sentence and risk, both or neither."""
+    who = actor(request, caller)
+    try:
+        with transaction.atomic():
+            set_sentence(tool=tool, sentence=request.POST.get("sentence", ""), actor=who)
+            set_risk(tool=tool, risk=request.POST.get("risk", ""), actor=who)
+    except ReviewHubError as error:
+        errors = [f"{tool.name}: {each['message']}" for each in getattr(error, "errors", [])]
+        return _page(request, caller, errors=errors or [error.message], status=error.status)
+    messages.success(request, f"{tool.name} is changed, from the next call on.")
+    return redirect(f"/{caller.member.workspace.slug}/tools")
