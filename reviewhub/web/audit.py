@@ -100,7 +100,7 @@ def audit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         ),
         "opened": opened,
         "body": _body(opened),
-        "request_row": ReviewRequest.objects.filter(pk=opened.event.request_id).first() if opened else None,
+        "request_row": _request(opened),
         "query": _without(given, "event"),
     }
     return show(request, caller, "web/audit.html", context, nav="audit")
@@ -131,6 +131,13 @@ def _opened(text: str, caller: MemberCaller) -> Line | None:
     if found is None:
         raise NotFound
     return Line(found)
+
+
+def _request(opened: Line | None) -> ReviewRequest | None:
+    """The request that an event is about."""
+    if opened is None or opened.event.request_id is None:
+        return None
+    return ReviewRequest.objects.filter(pk=opened.event.request_id).first()
 
 
 def _body(opened: Line | None) -> arguments.Arguments | None:

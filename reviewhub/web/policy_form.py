@@ -96,20 +96,27 @@ def read(given: Mapping[str, Any], lists: Any) -> list[RuleForm]:
     """The rules as they were filled in. `lists(name)` gives the ticked boxes of one name."""
     count = str(given.get("count", "0"))
     many = min(int(count), MOST_RULES) if count.isascii() and count.isdecimal() and len(count) < 5 else 0
-    return [
-        RuleForm(
-            **{
-                name: str(given.get(f"r{at}-{name}", ""))[:400]
-                for name in (
-                    "name", "tool", "agent", "environment", "action", "team",
-                    "approvals", "deny_threshold", "deadline", "on_timeout",
-                )
-            },
-            allowed=tuple(one for one in VERDICTS if one in lists(f"r{at}-allowed")),
-            four_eyes=bool(given.get(f"r{at}-four_eyes")),
-        )
-        for at in range(many)
-    ]  # fmt: skip
+    return [_rule(given, lists, f"r{at}-") for at in range(many)]
+
+
+def _rule(given: Mapping[str, Any], lists: Any, prefix: str) -> RuleForm:
+    def text(name: str) -> str:
+        return str(given.get(prefix + name, ""))[:400]
+
+    return RuleForm(
+        name=text("name"),
+        tool=text("tool"),
+        agent=text("agent"),
+        environment=text("environment"),
+        action=text("action"),
+        team=text("team"),
+        approvals=text("approvals"),
+        deny_threshold=text("deny_threshold"),
+        deadline=text("deadline"),
+        on_timeout=text("on_timeout"),
+        allowed=tuple(one for one in VERDICTS if one in lists(f"{prefix}allowed")),
+        four_eyes=bool(given.get(f"{prefix}four_eyes")),
+    )
 
 
 def press(rules: list[RuleForm], button: str) -> list[RuleForm]:

@@ -1,0 +1,128 @@
+"""Who may open which page: every address of the pages, for every kind of visitor. An address missing here fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern
+
+from reviewhub.accounts.models import Member
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.web.urls import urlpatterns
+from tests.cast import Cast, make_test_agent
+from tests.web.make import waiting
+
+As = Callable[[Member], Client]
+OPEN = {"", "signin", "signout", "account", "account/look", "account/password"}
+
+# Address below the workspace → method, and what alice (admin, no team), bob (reviewer, own team), dave (reviewer, other
+# team) and carol (manager) get. Mallory (other workspace) always gets 404. "ok" is anything that is no refusal.
+PAGES: dict[str, tuple[str, str]] = {
+    "queue": ("get", "ok ok ok ok"),
+    "queue/bulk": ("post", "ok ok ok ok"),
+    "queue/bulk/send": ("post", "ok ok ok ok"),
+    "requests/<int:number>": ("get", "ok ok 404 ok"),
+    "requests/<int:number>/peek": ("get", "ok ok 404 ok"),
+    "requests/<int:number>/value": ("get", "ok ok 404 ok"),
+    "requests/<int:number>/live": ("get", "ok ok 404 ok"),
+    "requests/<int:number>/decide": ("post", "403 ok 404 403"),
+    "requests/<int:number>/ask": ("post", "ok ok 404 ok"),
+    "requests/<int:number>/comment": ("post", "ok ok 404 ok"),
+    "requests/<int:number>/claim": ("post", "403 ok 404 403"),
+    "runs": ("get", "ok ok ok ok"),
+    "runs/<uuid:run_id>": ("get", "ok ok 404 ok"),
+    "runs/<uuid:run_id>/live": ("get", "ok ok 404 ok"),
+    "runs/<uuid:run_id>/cancel": ("post", "ok ok 404 403"),
+    "checkpoints/<uuid:checkpoint_id>/fork": ("post", "403 ok 404 403"),
+    "audit": ("get", "ok 403 403 ok"),
+    "policy": ("get", "ok ok ok ok"),
+    "policy/edit": ("get", "ok 403 403 403"),
+    "policy/publish": ("post", "ok 403 403 403"),
+    "policy/<int:number>": ("get", "404 404 404 404"),
+    "people": ("get", "ok 403 403 ok"),
+    "people/invite": ("post", "ok 403 403 403"),
+    "people/teams": ("post", "ok 403 403 403"),
+    "people/<uuid:member_id>/change": ("post", "ok 403 403 403"),
+    "people/<uuid:member_id>/disable": ("post", "ok 403 403 403"),
+    "people/<uuid:member_id>/enable": ("post", "ok 403 403 403"),
+    "people/<uuid:member_id>/password": ("post", "ok 403 403 403"),
+    "agents": ("get", "ok ok ok ok"),
+    "agents/new": ("post", "ok 403 403 403"),
+    "agents/<uuid:agent_id>/keys": ("post", "ok 403 403 403"),
+    "agents/<uuid:agent_id>/stop": ("post", "ok 403 403 403"),
+    "keys/<uuid:key_id>/rotate": ("post", "ok 403 403 403"),
+    "keys/<uuid:key_id>/revoke": ("post", "ok 403 403 403"),
+    "tools": ("get", "ok ok ok ok"),
+    "tools/<uuid:tool_id>/change": ("post", "ok 403 403 403"),
+}
+
+
+@pytest.fixture
+def ids(cast: Cast) -> dict[str, Any]:
+    """One of everything, of team Support."""
+    row = waiting(cast.support)
+    _, key, _ = make_test_agent(cast.support, name="Other agent")
+    tool = row.agent.tools.get()
+    found = Checkpoint.objects.create(
+        workspace=cast.workspace,
+        run=row.run,
+        branch=row.branch,
+        number=1,
+        state_hash="x",
+        raw_length=2,
+        body=b"x",
+    )
+    return {
+        "<int:number>": row.number,
+        "<uuid:run_id>": row.run_id,
+        "<uuid:checkpoint_id>": found.pk,
+        "<uuid:member_id>": cast.dave.pk,
+        "<uuid:agent_id>": row.agent_id,
+        "<uuid:key_id>": key.pk,
+        "<uuid:tool_id>": tool.pk,
+    }
+
+
+def address(path: str, ids: dict[str, Any]) -> str:
+    for name, value in ids.items():
+        path = path.replace(name, str(99 if path.startswith("policy/") else value))
+    return f"/northwind/{path}"
+
+
+def routes() -> set[str]:
+    return {str(one.pattern) for one in urlpatterns if isinstance(one, URLPattern)}
+
+
+def test_every_address_has_its_line() -> None:
+    assert {route.removeprefix("<slug:slug>/") for route in routes()} == OPEN | set(PAGES)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_who_may(path: str, cast: Cast, ids: dict[str, Any], as_: As) -> None:
+    method, expected = PAGES[path]
+    where = address(path, ids)
+    # The refused go first: whoever may do it changes things.
+    wanted = {"mallory": "404", **dict(zip(("alice", "bob", "dave", "carol"), expected.split(), strict=True))}
+    for name in sorted(wanted, key=lambda one: wanted[one] == "ok"):
+        status = getattr(as_(cast.people[name]), method)(where).status_code
+        if wanted[name] == "ok":
+            assert status in (200, 302, 404, 409, 422) or status == 500 and "checkpoints" in path, (
+                name,
+                status,
+            )
+            assert not (status == 404 and "value" not in path), (name, status)
+        else:
+            assert status == int(wanted[name]), (name, status)
+        if wanted[name] == "ok" and method == "post":
+            break
+    assert getattr(Client(), method)(where).headers["Location"].startswith("/signin")
+
+
+@pytest.mark.parametrize("path", [path for path, (method, _) in PAGES.items() if method == "post"])
+def test_b48_what_changes_something_takes_a_post(path: str, cast: Cast, ids: dict[str, Any], as_: As) -> None:
+    client = as_(cast.bob)
+    assert client.get(address(path, ids)).status_code == 405
+    assert client.head(address(path, ids)).status_code == 405
