@@ -64,3 +64,12 @@ def test_faults_of_a_template_are_said() -> None:
     assert faults("Refund ${amount:money}") == []
     assert faults("Refund {amount:euro}") == ["The format “euro” is unknown."]
     assert faults("Refund {amount") == ["A brace is not closed. Write {{ for a brace in the text."]
+
+
+def test_the_sentences_own_spaces_are_no_oddity() -> None:
+    parts = sentence(tool="refund", arguments_text='{"a":" 1","b":"2"}')
+    kinds = [[piece.kind for piece in part.segments] for part in parts]
+    assert [kind for kind in kinds if "spaces" in kind] == [["spaces", "text"]], (
+        "only the value's own space is shown"
+    )
+    assert plain(parts) == "Call refund with a  1, b 2"

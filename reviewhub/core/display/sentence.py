@@ -35,8 +35,13 @@ class Part:
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """The part in pieces for a page."""
-        return segments.split(self.text)
+        """The part in pieces for a page. One space at an edge of the sentence's own words joins it to its neighbour."""
+        if self.strong:
+            return segments.split(self.text)
+        lead, tail = self.text[:1] == " ", self.text[1:][-1:] == " "
+        inside = self.text[lead : len(self.text) - tail]
+        space = segments.Segment("text", " ", source=" ")
+        return (*[space] * lead, *segments.split(inside), *[space] * tail)
 
 
 def sentence(*, tool: str, arguments_text: str, template: str = "") -> tuple[Part, ...]:
