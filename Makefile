@@ -16,11 +16,11 @@ help: ## lists the targets
 
 run: $(VENV)/run.done ## installs what is missing and runs everything; Ctrl-C ends it
 	@$(BIN)/python manage.py first_start
-	@exec $(BIN)/python manage.py up --demo
+	@exec $(BIN)/python manage.py up
 
 dev: $(VENV)/dev.done ## like run, with the logs on this console and a restart when code changes
 	@$(BIN)/python manage.py first_start
-	@exec $(BIN)/python manage.py up --demo --console --reload
+	@exec $(BIN)/python manage.py up --console --reload
 
 test: $(VENV)/dev.done ## every test: SQLite, then PostgreSQL and Redis when they answer, then the browser
 	@$(BIN)/python -m tests.everything

@@ -7,10 +7,11 @@ will do, also one in a folder.
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_ready
+from celery.signals import worker_init, worker_ready
 from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reviewhub.settings")
@@ -20,6 +21,7 @@ from django.conf import settings
 SWEEPS = (
     "reviewhub.reviews.tasks.expire_due",
     "reviewhub.hosting.tasks.sweep",
+    "reviewhub.hosting.tasks.rescue",
     "reviewhub.gates.tasks.sweep_unknown",
     "reviewhub.deliveries.tasks.send_due",
 )
@@ -88,6 +90,21 @@ app.conf.update(
     | {RESCUE: {"task": RESCUE, "schedule": RESCUE_SECONDS, "options": {"expires": RESCUE_SECONDS}}},
 )
 app.autodiscover_tasks()
+
+
+@worker_init.connect
+def refuse_unguarded(**_: object) -> None:
+    """Ends a worker that would work on a database where the record could be changed."""
+    from django.db import connection
+
+    from reviewhub.audit import refuse_unguarded as guard
+
+    try:
+        guard.refuse_unguarded()
+    except guard.Unguarded as error:
+        sys.exit(str(error))  # Celery logs what else a receiver raises, and goes on
+    finally:
+        connection.close()
 
 
 @worker_ready.connect

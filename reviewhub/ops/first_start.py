@@ -1,4 +1,4 @@
-"""The first workspace: people for each role, a team, a policy, the demo's agents and their keys."""
+"""The first workspace: people for each role, a team, a policy, agents with keys, and a demo that waits for a yes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from reviewhub.accounts.kinds import AgentMade, KeyMade, MemberInvited, TeamMade
 from reviewhub.accounts.models import Agent, AgentKey, Member, Person, Role, Team, Workspace
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
+from reviewhub.hosting.demo import start_demo
 from reviewhub.policies.defaults import NOTE, first_policy
 from reviewhub.policies.publish import publish
 
@@ -29,12 +30,10 @@ PEOPLE = (
 
 @dataclass(frozen=True, kw_only=True)
 class DemoAgent:
-    """An agent of the first workspace; its key file is called `name` in lower case with hyphens."""
+    """An external agent of the first workspace; its key file is called `name` in lower case with hyphens."""
 
     name: str
     description: str
-    runner: str = Agent.Runner.POLL
-    graph: str = ""
 
     @property
     def key_file(self) -> Path:
@@ -42,9 +41,8 @@ class DemoAgent:
         return Path(settings.VAR) / "keys" / f"{self.name.lower().replace(' ', '-')}.key"
 
 
-SHOP_AGENT = DemoAgent(name="Shop agent", description="The demo in plain Python: asks before it refunds.")
 AGENTS = (
-    SHOP_AGENT,
+    DemoAgent(name="Shop agent", description="The demo in plain Python: asks before it refunds."),
     DemoAgent(name="Replay", description="Plays recorded conversations: reads pass, writes pause."),
 )
 
@@ -76,6 +74,7 @@ def first_start() -> Started | None:
         publish(workspace=workspace, rules_text=first_policy(), note=NOTE, base=0, actor=FIRST_START)
         for demo in AGENTS:
             add_agent(workspace, team, demo)
+        start_demo(team=team, owner=Member.objects.get(workspace=workspace, role=Role.ADMIN))
     return Started(workspace=workspace, passwords=passwords)
 
 
@@ -97,8 +96,6 @@ def add_agent(workspace: Workspace, team: Team, demo: DemoAgent) -> None:
         team=team,
         name=demo.name,
         description=demo.description,
-        runner=demo.runner,
-        graph=demo.graph,
     )
     note("agent.made", AgentMade(name=agent.name, team=team.name), workspace, agent=agent)
     new = make_key(environment="production")

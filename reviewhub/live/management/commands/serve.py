@@ -5,8 +5,10 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 
+from reviewhub.audit.refuse_unguarded import Unguarded, refuse_unguarded
 from reviewhub.live.server import serve
 
 
@@ -22,6 +24,16 @@ class Command(BaseCommand):
         parser.add_argument("--fd", type=int, help="file descriptor of a listening socket")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Serves."""
+        """Serves.
+
+        Raises:
+            CommandError: the database does not guard the record.
+        """
+        try:
+            refuse_unguarded()
+        except Unguarded as error:
+            raise CommandError(str(error)) from error
+        finally:
+            connection.close()
         listener = socket.socket(fileno=options["fd"]) if options["fd"] is not None else None
         serve(host=options["host"], port=options["port"], listener=listener)

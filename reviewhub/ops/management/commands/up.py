@@ -10,7 +10,6 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from reviewhub.ops.changed import CodeChanged
-from reviewhub.ops.first_start import SHOP_AGENT
 from reviewhub.ops.port import listen
 from reviewhub.ops.ready import problems
 from reviewhub.ops.supervisor import Program, Supervisor
@@ -29,7 +28,6 @@ class Command(BaseCommand):
         parser.add_argument(
             "--reload", action="store_true", help="start the programs again when code changes"
         )
-        parser.add_argument("--demo", action="store_true", help="let the demo's agent ask for something")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Runs until it is stopped."""
@@ -40,10 +38,8 @@ class Command(BaseCommand):
         address = f"http://{options['host']}:{port}"
         logs = None if options["console"] else settings.VAR / "log"
         self.say_address(address, wanted=options["port"], port=port, logs=logs)
-        wanted = programs(address=address, fd=listener.fileno(), logs=logs)
-        if options["demo"] and SHOP_AGENT.key_file.exists():
-            wanted.append(demo_agent(address=address, logs=logs))
         watched = CodeChanged([settings.BASE_DIR / "reviewhub", settings.BASE_DIR / "agents"])
+        wanted = programs(address=address, fd=listener.fileno(), logs=logs)
         Supervisor(wanted, renew_when=watched if options["reload"] else None).run()
         self.stdout.write("Stopped.")
 
@@ -55,21 +51,6 @@ class Command(BaseCommand):
         if logs is not None:
             self.stdout.write(f"Logs: {logs}/web.log, worker.log, beat.log")
         self.stdout.flush()
-
-
-def demo_agent(*, address: str, logs: Path | None) -> Program:
-    """The agent that `make run` shows: it asks once, and ends when it was answered."""
-    return Program(
-        name="demo",
-        module="reviewhub_agents.demos.external",
-        environment={
-            "PYTHONPATH": python_path(),
-            "REVIEWHUB_URL": address,
-            "REVIEWHUB_KEY": SHOP_AGENT.key_file.read_text(encoding="utf-8").strip(),
-        },
-        log=logs / "demo.log" if logs else None,
-        restarted=False,
-    )
 
 
 def python_path() -> str:

@@ -1,0 +1,30 @@
+"""Celery's side: the sweeps exist, carry no arguments, and nothing but JSON ids travels."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+
+from reviewhub.audit.refuse_unguarded import Unguarded, refuse_unguarded
+from reviewhub.audit.testing import unguarded
+from reviewhub.celery import SWEEPS, app
+
+
+def test_every_sweep_is_a_task() -> None:
+    app.loader.import_default_modules()
+    assert set(SWEEPS) <= set(app.tasks)
+
+
+def test_a_lost_worker_loses_no_message_and_messages_are_json() -> None:
+    assert app.conf.task_acks_late and app.conf.task_reject_on_worker_lost
+    assert app.conf.worker_prefetch_multiplier == 1
+    assert app.conf.accept_content == ["json"] and app.conf.task_serializer == "json"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_program_starts_where_the_record_could_be_changed() -> None:
+    refuse_unguarded()
+    with unguarded(), pytest.raises(Unguarded, match="audit_event"):
+        refuse_unguarded()
+    refuse_unguarded()
+    assert connection.is_usable()
