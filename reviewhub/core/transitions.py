@@ -41,7 +41,9 @@ def move(
     old = str(row.state)
     if to not in table[old]:
         raise IllegalTransition(f"{row._meta.verbose_name} is {old} and cannot become {to}.", state=old)
-    rows = type(row)._default_manager.filter(pk=row.pk, state=old, **(where or {}))
+    # Any: the abstract model has no columns of its own that the type checker could look `state` up in.
+    stored: Any = type(row)._default_manager
+    rows = stored.filter(pk=row.pk, state=old, **(where or {}))
     if rows.update(state=to, **fields) != 1:
         raise StaleState(state=old)
     row.state = to

@@ -78,9 +78,7 @@ class Branch(Stateful):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["lease_until"], name="branch_lease", condition=Q(lease_until__isnull=False)
-            )
+            models.Index(fields=["lease_until"], name="branch_lease", condition=Q(lease_until__isnull=False))
         ]
 
     def __str__(self) -> str:
