@@ -32,9 +32,9 @@ from reviewhub.reviews.decide import decide
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.toolcalls.models import ToolCall
 
-LEASE_SECONDS = 1
+LEASE_SECONDS = 3
 _server = multiprocessing.get_context("forkserver")
-_server.set_forkserver_preload(["tests.chaos.stage", __name__])
+_server.set_forkserver_preload(["pytest", "tests.chaos.stage", __name__])
 # The fork server looks for modules here; it does not take over what pytest put into sys.path.
 ROOT = Path(__file__).resolve().parent.parent.parent
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "agents")])
@@ -58,9 +58,9 @@ class Actor:
         assert code in {None, -signal.SIGKILL}, f"{self.what} failed with {code}"
         return code is not None
 
-    def again(self) -> Actor:
-        """Another process in its place, without any fault."""
-        return Actor(self.what, shop=self.shop, person=self.person)
+    def again(self, fault: str = "") -> Actor:
+        """Another process in its place."""
+        return Actor(self.what, shop=self.shop, person=self.person, fault=fault)
 
     def kill(self) -> None:
         """SIGKILL."""

@@ -9,7 +9,7 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from django.db import connection
 from reviewhub_agents.demos import support_shop
 
 from reviewhub.accounts.models import Agent
+from reviewhub.core import faults
 from reviewhub.core.actors import SYSTEM
 from reviewhub.hosting.adopt import adopt
 from reviewhub.hosting.demo import RULES
@@ -74,12 +75,12 @@ class Shop:
         """One more process."""
         self.actors.append(Actor(what, shop=self.folder, person=self.cast.bob.pk, fault=fault))
 
-    def revive(self) -> None:
-        """Another process for each that was killed."""
+    def revive(self, fault: Callable[[], str] = str) -> None:
+        """Another process for each that was killed, with the next fault."""
         for place, actor in enumerate(self.actors):
             if actor.dead:
                 self.deaths += 1
-                self.actors[place] = actor.again()
+                self.actors[place] = actor.again(fault())
 
     def start(self, turn: str) -> Run:
         """A new run whose refund gets the answer `turn`."""
@@ -162,19 +163,27 @@ def test_killed_at_a_fault_point(shop: Shop, point: str, time_number: int) -> No
     assert counts["unknown"] == ((point, time_number) in ASKED)
 
 
-def test_killed_at_random(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+def test_killed_again_and_again(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    """Four runs at a time; every process dies at a point and a time that the dice say, or in between."""
     seed = int(os.environ.get("CHAOS_SEED", "0")) or random.randrange(10**9)
     dice = random.Random(seed)
+
+    def fault() -> str:
+        return f"{dice.choice(faults.POINTS)}:kill:{dice.randint(1, 4)}" if dice.random() < 0.7 else ""
+
     for what in ("work", "work", "decide"):
-        shop.add(what)
+        shop.add(what, fault=fault())
     started = 0
-    for _ in range(ROUNDS):
+    while shop.deaths < ROUNDS:
         while open_runs() < 4:
             shop.start(TURNS[started % len(TURNS)])
             started += 1
-        time.sleep(dice.uniform(0.05, 0.6))
-        dice.choice(shop.actors).kill()
-        shop.revive()
+        time.sleep(0.1)
+        if dice.random() < 0.05:
+            dice.choice(shop.actors).kill()
+        shop.revive(fault)
+    for actor in shop.actors:
+        actor.kill()
     shop.wait()
     counts = check_books()
     with capsys.disabled():

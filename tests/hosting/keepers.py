@@ -1,0 +1,131 @@
+"""Three stores for one set of tests: in memory, the database in a worker, HTTP outside."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Protocol
+
+import httpx
+from django.test import Client as DjangoClient
+from reviewhub_agents import wire
+from reviewhub_agents.client import Client
+from reviewhub_agents.runners.http import HttpStore
+from reviewhub_agents.runtime.memory import MemoryStore
+from reviewhub_agents.runtime.store import Proposal, Store
+
+from reviewhub.hosting.store import BranchStore
+from reviewhub.resumptions.claim import claim
+from reviewhub.resumptions.models import Resumption
+from reviewhub.runs.models import Branch
+from tests.cast import Cast, make_test_agent
+from tests.hosting.conftest import Hosted, run_out
+
+INPUT = {"amount": "10.00"}
+
+
+class Keeper(Protocol):
+    """One branch, a store that holds it, and a person who decides."""
+
+    store: Store
+
+    def decide(self, type_: str, **said: Any) -> None:
+        """Answers the one call that waits."""
+
+    def over(self) -> Store:
+        """A store of another process, that took the branch over."""
+
+    def ended(self) -> str:
+        """How the branch ended."""
+
+
+class InMemory:
+    """People are played by the store itself; there is one process only."""
+
+    def __init__(self) -> None:
+        self.kept = MemoryStore(input=json.dumps(INPUT), policy=_policy)
+        self.store: Store = self.kept
+
+    def decide(self, type_: str, **said: Any) -> None:
+        if "changes" in said:
+            said = {"arguments": {"text": said["changes"][0]["value"]}}
+        self.kept.decide(type_, **said)
+
+    def over(self) -> Store:
+        return self.store
+
+    def ended(self) -> str:
+        return self.kept.state
+
+
+class InDatabase:
+    """A hosted run that a worker claimed."""
+
+    def __init__(self, hosted: Hosted) -> None:
+        self.hosted = hosted
+        hosted.start(**INPUT)
+        self.store: Store = self._claimed()
+
+    def decide(self, type_: str, **said: Any) -> None:
+        self.hosted.decide(type_, **said)
+
+    def over(self) -> Store:
+        run_out()
+        return self._claimed()
+
+    def ended(self) -> str:
+        return Branch.objects.get().state
+
+    def _claimed(self) -> Store:
+        row = Resumption.objects.open().get()
+        held = claim(resumption_id=row.pk, owner="worker", seconds=60)
+        assert held is not None
+        return BranchStore(held)
+
+
+class OverHttp:
+    """The same agent as its author's own process, through the API's views."""
+
+    def __init__(self, cast: Cast, hosted: Hosted) -> None:
+        agent, _, token = make_test_agent(cast.support, name="Outside")
+        self.hosted = hosted
+        self.client = Client("http://testserver", key=token, patience=0, transport=django_transport())
+        for tool in ("read", "mail", "pay"):
+            effect = {"read": "read", "mail": "idempotent", "pay": "once"}[tool]
+            self.client.register_tool(tool, wire.ToolRegister.from_tree({"effect": effect}))
+        self.run = self.client.start_run(wire.RunStart(input=INPUT)).id
+        self.store: Store = HttpStore(self.client, self.run, owner="first")
+
+    def decide(self, type_: str, **said: Any) -> None:
+        self.hosted.decide(type_, **said)
+
+    def over(self) -> Store:
+        run_out()
+        return HttpStore(self.client, self.run, owner="second")
+
+    def ended(self) -> str:
+        return self.client.get_run(self.run).branches[0].state.value
+
+
+def django_transport() -> httpx.MockTransport:
+    """Hands httpx's requests to Django's views, in the test's own transaction."""
+    django = DjangoClient()
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        reply = django.generic(
+            request.method,
+            request.url.raw_path.decode(),
+            request.content,
+            content_type=request.headers.get("content-type", "application/json"),
+            headers={
+                name: value
+                for name, value in request.headers.items()
+                if name in {"authorization", "idempotency-key"}
+            },
+        )
+        return httpx.Response(reply.status_code, headers=dict(reply.headers), content=reply.content)
+
+    return httpx.MockTransport(handle)
+
+
+def _policy(proposal: Proposal) -> str:
+    return "waiting" if proposal.tool == "pay" else "allowed"

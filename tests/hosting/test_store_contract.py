@@ -1,0 +1,206 @@
+"""What the engine may rely on, from every store alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from reviewhub_agents.runtime import Fenced, ReplayDiverged
+from reviewhub_agents.runtime.errors import AskedAgain
+from reviewhub_agents.runtime.store import Call, Kept, Proposal, Snapshot, Stop, Store
+
+from tests.cast import Cast
+from tests.hosting.conftest import Hosted
+from tests.hosting.keepers import INPUT, InDatabase, InMemory, Keeper, OverHttp
+
+STATE = '{"amount":"10.00","big":123456789012345678901234567890,"rate":1.50}'
+
+
+@pytest.fixture(params=["memory", "database", "http"])
+def keeper(request: pytest.FixtureRequest, cast: Cast, hosted: Hosted) -> Keeper:
+    if request.param == "memory":
+        return InMemory()
+    return InDatabase(hosted) if request.param == "database" else OverHttp(cast, hosted)
+
+
+def saved(store: Store) -> Snapshot:
+    return store.save(node="work", step=0, state=STATE)
+
+
+def asked(tool: str = "pay", text: str = "10.00", key: str = "a") -> list[Proposal]:
+    effect: Any = {"pay": "once", "read": "read", "mail": "idempotent"}[tool]
+    return [
+        Proposal(key=f"{key}.0", tool=tool, arguments=f'{{"text":"{text}"}}', effect=effect, reason="because")
+    ]
+
+
+def paused(keeper: Keeper, tool: str = "pay") -> tuple[Snapshot, Stop]:
+    snapshot = saved(keeper.store)
+    return snapshot, keeper.store.pause(key="a", snapshot=snapshot, proposals=asked(tool))
+
+
+def decided(keeper: Keeper, type_: str = "approve", **said: Any) -> tuple[Store, Call]:
+    """The store that goes on, and the call as it was decided."""
+    snapshot, _ = paused(keeper)
+    keeper.decide(type_, **said)
+    store = keeper.over()
+    return store, store.pause(key="a", snapshot=snapshot, proposals=asked()).calls[0]
+
+
+def test_a_new_branch_has_its_input_and_nothing_else(keeper: Keeper) -> None:
+    loaded = keeper.store.load()
+    assert loaded.snapshot is None
+    assert INPUT["amount"] in loaded.input
+
+
+def test_what_was_saved_is_loaded_to_the_letter(keeper: Keeper) -> None:
+    first = saved(keeper.store)
+    second = keeper.store.save(node="end", step=1, state=STATE)
+    assert first.id != second.id
+    assert keeper.store.load().snapshot == second
+    assert second.state == STATE
+
+
+def test_a_call_that_waits_gives_the_branch_up(keeper: Keeper) -> None:
+    _, stop = paused(keeper)
+    assert [(call.key, call.tool, call.state, call.effect) for call in stop.calls] == [
+        ("a.0", "pay", "waiting", "once")
+    ]
+    with pytest.raises(Fenced):
+        saved(keeper.store)
+    with pytest.raises(Fenced):
+        keeper.store.keep("x", Kept(digest="d", value="1"))
+    with pytest.raises(Fenced):
+        keeper.store.heartbeat()
+
+
+def test_the_same_key_finds_the_same_pause_also_in_another_process(keeper: Keeper) -> None:
+    snapshot, stop = paused(keeper, "read")
+    again = keeper.store.pause(key="a", snapshot=snapshot, proposals=asked("read"))
+    assert again == stop
+    assert keeper.over().pause(key="a", snapshot=snapshot, proposals=asked("read")) == stop
+
+
+@pytest.mark.parametrize("other", [asked("read", text="else"), asked("mail")])
+def test_the_same_key_for_something_else_is_reported(keeper: Keeper, other: list[Proposal]) -> None:
+    snapshot, _ = paused(keeper, "read")
+    with pytest.raises(ReplayDiverged):
+        keeper.store.pause(key="a", snapshot=snapshot, proposals=other)
+
+
+def test_an_approved_call_runs_once_and_keeps_its_result(keeper: Keeper) -> None:
+    store, call = decided(keeper)
+    assert call.state == "allowed"
+    assert call.decision is not None
+    assert (call.decision.type, call.decision.by_kind) == ("approve", "person")
+    permit = store.consume(call, facts={})
+    assert (permit.arguments, permit.attempt) == ('{"text":"10.00"}', 1)
+    assert permit.idempotency_key
+    store.progress(call, partial='{"half":true}')
+    store.outcome(call, attempt=1, status="succeeded", result='{"paid":1.50}')
+    after = store.pause(
+        key="a", snapshot=store.load().snapshot or pytest.fail("no head"), proposals=asked()
+    ).calls[0]
+    assert (after.state, after.attempt, after.result) == ("succeeded", 1, '{"paid":1.50}')
+    with pytest.raises((Fenced, AskedAgain)):
+        store.consume(after, facts={})
+
+
+def test_nobody_runs_a_once_call_that_another_process_started(keeper: Keeper) -> None:
+    store, call = decided(keeper)
+    store.consume(call, facts={})
+    with pytest.raises((Fenced, AskedAgain)):
+        keeper.over().consume(call, facts={})
+
+
+def test_edited_arguments_are_handed_out(keeper: Keeper) -> None:
+    store, call = decided(keeper, "edit", changes=[{"op": "set", "path": "/text", "value": "7.50"}])
+    assert call.decision is not None
+    assert call.decision.type == "edit"
+    assert store.consume(call, facts={}).arguments == '{"text":"7.50"}'
+
+
+@pytest.mark.parametrize(
+    ("type_", "said", "state", "value"),
+    [
+        ("reject", {"message": "no"}, "denied", None),
+        ("respond", {"value": None}, "skipped", "null"),
+        ("respond", {"value": {"n": 0}}, "skipped", '{"n":0}'),
+    ],
+)
+def test_other_answers(keeper: Keeper, type_: str, said: Any, state: str, value: str | None) -> None:
+    store, call = decided(keeper, type_, **said)
+    assert call.state == state
+    assert call.decision is not None
+    assert (call.decision.type, call.decision.value) == (type_, value)
+    assert call.decision.message == said.get("message", "")
+    with pytest.raises((Fenced, AskedAgain)):
+        store.consume(call, facts={})
+
+
+def test_an_unknown_outcome_gives_the_branch_up_until_a_person_has_said(keeper: Keeper) -> None:
+    store, call = decided(keeper)
+    store.consume(call, facts={})
+    store.outcome(call, attempt=1, status="unknown", error="line cut")
+    with pytest.raises(Fenced):
+        saved(store)
+    keeper.decide("happened", value={"paid": 2})
+    store = keeper.over()
+    snapshot = store.load().snapshot or pytest.fail("no head")
+    after = store.pause(key="a", snapshot=snapshot, proposals=asked()).calls[0]
+    assert (after.state, after.result) == ("succeeded", '{"paid":2}')
+
+
+def test_a_read_may_be_started_again(keeper: Keeper) -> None:
+    snapshot, stop = paused(keeper, "read")
+    store = keeper.store
+    assert stop.calls[0].state == "allowed"
+    assert store.consume(stop.calls[0], facts={}).attempt == 1
+    store = keeper.over()
+    call = store.pause(key="a", snapshot=snapshot, proposals=asked("read")).calls[0]
+    assert (call.state, store.consume(call, facts={}).attempt) == ("started", 2)
+    store.outcome(call, attempt=2, status="failed", error="gone")
+    call = store.pause(key="a", snapshot=snapshot, proposals=asked("read")).calls[0]
+    assert (call.state, call.error) == ("failed", "gone")
+    with pytest.raises(Fenced):
+        store.outcome(call, attempt=1, status="succeeded", result="1")
+
+
+def test_the_first_record_stays(keeper: Keeper) -> None:
+    store = keeper.store
+    assert store.kept("1/work/x/1") is None
+    store.keep("1/work/x/1", Kept(digest="d", value='{"n":1.50}'))
+    store.keep("1/work/x/1", Kept(digest="e", value="2"))
+    assert store.kept("1/work/x/1") == Kept(digest="d", value='{"n":1.50}')
+    assert keeper.over().kept("1/work/x/1") == Kept(digest="d", value='{"n":1.50}')
+
+
+def test_after_the_end_nothing_is_written(keeper: Keeper) -> None:
+    saved(keeper.store)
+    keeper.store.finish(result='{"done":1}')
+    assert keeper.ended() == "succeeded"
+    with pytest.raises(Fenced):
+        saved(keeper.store)
+
+
+def test_a_failed_branch_has_ended(keeper: Keeper) -> None:
+    keeper.store.fail(error="broken")
+    assert keeper.ended() == "failed"
+
+
+def test_who_lost_the_branch_writes_nothing_more(keeper: Keeper) -> None:
+    snapshot = saved(keeper.store)
+    late, store = keeper.store, keeper.over()
+    if late is store:
+        pytest.skip("one process only")
+    with pytest.raises(Fenced):
+        late.save(node="work", step=1, state=STATE)
+    with pytest.raises(Fenced):
+        late.pause(key="b", snapshot=snapshot, proposals=asked("read", key="b"))
+    with pytest.raises(Fenced):
+        late.keep("x", Kept(digest="d", value="1"))
+    with pytest.raises(Fenced):
+        late.finish(result="1")
+    with pytest.raises(Fenced):
+        late.heartbeat()
+    assert store.load().snapshot == snapshot
