@@ -68,7 +68,7 @@ schemas = st.recursive(st.booleans() | parts(st.booleans()), parts, max_leaves=6
 leaves = st.booleans() | parts(st.booleans()).map(lambda part: {k: v for k, v in part.items() if k != "$ref"})
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(schemas, leaves, leaves, values)
 def test_answers_are_those_of_the_library(schema, a, b, value):
     whole = {"allOf": [schema], "$defs": {"a": a, "b": b}}
@@ -89,7 +89,7 @@ def test_answers_are_those_of_the_library(schema, a, b, value):
         {"contains": {"type": "null"}},
     ],
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(value=values)
 def test_draft_7(schema, value):
     whole = {"$schema": "http://json-schema.org/draft-07/schema#", **schema}
