@@ -1,0 +1,136 @@
+"""B07: an answer to something that does not exist is an error that names it, never a silent success."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from reviewhub.reviews.models import Review, ReviewRequest
+from tests.cast import Cast
+from tests.driver import AgentHttp, PersonHttp, agent_of, call, new_id
+
+
+def answer_of(waiting, **fields):
+    return {
+        "request": waiting["request"]["id"],
+        "type": "approve",
+        "version": 1,
+        "digest": waiting["digest"],
+        **fields,
+    }
+
+
+@pytest.mark.parametrize("which", ["random", "pause", "call", "run", "checkpoint", "elsewhere"])
+def test_b07_only_the_id_of_a_request_is_one(
+    cast: Cast, agent: AgentHttp, reviewer: PersonHttp, which: str
+) -> None:
+    run = agent.run()["id"]
+    paused = agent.pause(run, call()).ok(201)
+    (waiting,) = paused["tool_calls"]
+    other = agent_of(cast.mallory.teams.get())
+    (elsewhere,) = other.pause(other.run()["id"], call()).ok(201)["tool_calls"]
+    wrong = {
+        "random": new_id(),
+        "pause": paused["id"],
+        "call": waiting["id"],
+        "run": run,
+        "checkpoint": paused["checkpoint"]["id"],
+        "elsewhere": elsewhere["request"]["id"],
+    }[which]
+    for act in ("decide", "claim", "comment", "ask"):
+        body = (
+            {"type": "approve", "version": 1, "digest": waiting["digest"]}
+            if act == "decide"
+            else {"text": "x"}
+        )
+        assert reviewer.post(f"/requests/{wrong}/{act}", body).status == 404
+    assert reviewer.get(f"/requests/{wrong}").status == 404
+    assert set(ReviewRequest.objects.values_list("state", flat=True)) == {"pending"}
+    assert not Review.objects.exists()
+
+
+@pytest.mark.parametrize("wrong", ["1", "first", "../runs", "%00", "0" * 32 + "g"])
+def test_b07_what_is_no_id_is_not_found(reviewer: PersonHttp, wrong: str) -> None:
+    assert reviewer.post(f"/requests/{wrong}/decide", {"type": "approve"}).status == 404
+
+
+def test_b07_a_bulk_says_what_became_of_each(agent: AgentHttp, reviewer: PersonHttp) -> None:
+    first, second = agent.pause(agent.run()["id"], call(call_id="a"), call(call_id="b")).ok(201)["tool_calls"]
+    missing = new_id()
+    entries = [answer_of(first), {**answer_of(second), "request": missing}]
+    reply = reviewer.post("/requests/decide", {"decisions": entries}).ok(200)
+    assert [(one["request"], one["status"]) for one in reply["results"]] == [
+        (first["request"]["id"], 200),
+        (missing, 404),
+    ]
+    assert reply["results"][1]["problem"]["code"] == "not_found"
+    assert ReviewRequest.objects.get(tool_call=first["id"]).state == "approved"
+    assert ReviewRequest.objects.get(tool_call=second["id"]).state == "pending"
+
+
+def test_b07_a_bulk_in_which_nothing_counts_is_no_success(agent: AgentHttp, reviewer: PersonHttp) -> None:
+    (waiting,) = agent.pause(agent.run()["id"], call()).ok(201)["tool_calls"]
+    entries = [{**answer_of(waiting), "request": new_id()} for _ in range(2)]
+    reply = reviewer.post("/requests/decide", {"decisions": entries})
+    assert reply.status == 422
+    assert [one["status"] for one in reply.json["results"]] == [404, 404]
+    assert ReviewRequest.objects.get().state == "pending"
+
+
+@pytest.mark.parametrize("decisions", [[], {}, None, "all", [None], ["approve"]])
+def test_b07_an_empty_bulk_is_no_success(reviewer: PersonHttp, decisions: object) -> None:
+    assert reviewer.post("/requests/decide", {"decisions": decisions}).status in (400, 422)
+
+
+ANSWERS = [
+    {},
+    [],
+    {"0123456789abcdef0123456789abcdef": 1},
+    {"decision": "approve"},
+    {"resume": {"x": 1}},
+    [{"type": "approve"}],
+]
+
+
+@pytest.mark.parametrize("value", ANSWERS, ids=json.dumps)
+def test_b07_an_answer_that_looks_like_something_else_is_data(
+    agent: AgentHttp, reviewer: PersonHttp, value: object
+) -> None:
+    first, second = agent.pause(agent.run()["id"], call(call_id="a"), call(call_id="b")).ok(201)["tool_calls"]
+    reviewer.decide(first, "respond", value=value).ok()
+    assert agent.get(f"/tool-calls/{first['id']}").ok()["decision"]["value"] == value
+    assert agent.get(f"/tool-calls/{second['id']}").ok()["state"] == "waiting"
+
+
+def test_b07_an_answer_keyed_by_the_id_of_a_sibling_is_data_too(
+    agent: AgentHttp, reviewer: PersonHttp
+) -> None:
+    first, second = agent.pause(agent.run()["id"], call(call_id="a"), call(call_id="b")).ok(201)["tool_calls"]
+    value = {second["request"]["id"]: "approve", second["id"]: True}
+    reviewer.decide(first, "respond", value=value).ok()
+    assert agent.get(f"/tool-calls/{first['id']}").ok()["decision"]["value"] == value
+    assert agent.get(f"/tool-calls/{second['id']}").ok()["state"] == "waiting"
+
+
+@pytest.mark.parametrize("act", ["consume", "outcome", "progress", "withdraw"])
+def test_b07_agents_are_told_of_unknown_calls(agent: AgentHttp, act: str) -> None:
+    bodies = {
+        "consume": {"digest": "sha256:" + "0" * 64},
+        "outcome": {"status": "succeeded"},
+        "progress": {"partial": 1},
+        "withdraw": {},
+    }
+    assert agent.post(f"/tool-calls/{new_id()}/{act}", bodies[act]).status == 404
+
+
+def test_b07_agents_are_told_of_unknown_things(agent: AgentHttp) -> None:
+    for address in (
+        f"/pauses/{new_id()}",
+        f"/runs/{new_id()}",
+        f"/checkpoints/{new_id()}",
+        f"/tool-calls/{new_id()}",
+    ):
+        assert agent.get(address).status == 404
+    assert agent.pause(new_id(), call()).status == 404
+    assert agent.post(f"/branches/{new_id()}/finish", {}).status == 404
