@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from reviewhub.audit.models import Event, EventPayload
+from reviewhub.audit.models import Event
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import CallVersion, Pause, ToolCall
 from tests.driver import AgentHttp, PersonHttp
@@ -35,27 +35,21 @@ KEPT = {
 
 
 def pause_body(arguments: str) -> bytes:
-    return (
-        '{"checkpoint":{"state":{"n":1}},"tool_calls":[{"call_id":"c1","tool":"mail","arguments":'
-        + arguments
-        + "}]}"
-    ).encode()
+    call = '{"call_id":"c1","tool":"mail","arguments":' + arguments + "}"
+    return ('{"checkpoint":{"state":{"n":1}},"tool_calls":[' + call + "]}").encode()
 
 
 @pytest.mark.parametrize("text", BAD.values(), ids=BAD)
-@pytest.mark.parametrize(
-    ("arguments", "path"),
-    [
-        ('{"body":"%s"}', "/tool_calls/0/arguments/body"),
-        ('{"a":{"b":[1,"%s"]}}', "/tool_calls/0/arguments/a/b/1"),
-        ('{"%s":1}', "/tool_calls/0/arguments/"),
-    ],
-)
-def test_b01_refused_naming_the_path(agent: AgentHttp, arguments: str, path: str, text: str) -> None:
+def test_b01_refused_naming_the_path(agent: AgentHttp, text: str) -> None:
     run = agent.run()["id"]
-    refused = agent.post(f"/runs/{run}/pauses", raw=pause_body(arguments % text))
-    assert refused.status in (400, 422)
-    assert refused.json["errors"][0]["path"].startswith(path)
+    for arguments, path in (
+        ('{"body":"TEXT"}', "/tool_calls/0/arguments/body"),
+        ('{"a":{"b":[1,"TEXT"]}}', "/tool_calls/0/arguments/a/b/1"),
+        ('{"TEXT":1}', "/tool_calls/0/arguments/"),
+    ):
+        refused = agent.post(f"/runs/{run}/pauses", raw=pause_body(arguments.replace("TEXT", text)))
+        assert refused.status in (400, 422)
+        assert refused.json["errors"][0]["path"].startswith(path)
     assert not Pause.objects.exists()
     assert not ToolCall.objects.exists()
     assert Run.objects.get().state == "running"
@@ -65,25 +59,19 @@ def test_b01_refused_naming_the_path(agent: AgentHttp, arguments: str, path: str
 def test_b01_kept_exactly_everywhere(agent: AgentHttp, reviewer: PersonHttp, text: str) -> None:
     expected = json.loads(f'"{text}"')
     run = agent.run()["id"]
-    paused = agent.post(f"/runs/{run}/pauses", raw=pause_body('{"body":"%s"}' % text)).ok(201)
+    paused = agent.post(f"/runs/{run}/pauses", raw=pause_body('{"body":"' + text + '"}')).ok(201)
     (call,) = paused["tool_calls"]
     assert json.loads(CallVersion.objects.get().arguments) == {"body": expected}
-    shown = reviewer.get(f"/requests/{call['request']['id']}").ok()
-    assert shown["arguments"] == {"body": expected}
-    reviewer.decide(call, "approve", message=expected).ok()
+    assert reviewer.get(f"/requests/{call['request']['id']}").ok()["arguments"] == {"body": expected}
+    reviewer.decide(call, "approve", message=f"a {expected} b").ok()
     settled = agent.get(f"/pauses/{paused['id']}").ok()["tool_calls"][0]
     assert settled["decision"]["arguments"] == {"body": expected}
-    assert settled["decision"]["message"] == expected
-    assert expected in settled["model_text"]
-    taken = agent.consume(settled).ok()
-    assert json.loads(taken["arguments_text"]) == {"body": expected}
+    assert settled["decision"]["message"] == f"a {expected} b"
+    assert f"a {expected} b" in settled["model_text"]
+    assert json.loads(agent.consume(settled).ok()["arguments_text"]) == {"body": expected}
     agent.outcome(settled, result={"said": expected}).ok()
     assert json.loads(ToolCall.objects.get().result or "") == {"said": expected}
     assert Event.objects.filter(kind="request.decided").exists()
-    payloads = [json.loads(text) for text in EventPayload.objects.values_list("payload", flat=True)]
-    assert expected in json.dumps(payloads, ensure_ascii=False) or any(
-        expected in str(one) for one in payloads
-    )
 
 
 def test_b01_an_emoji_written_as_two_escapes_is_one_character(agent: AgentHttp) -> None:
@@ -92,57 +80,55 @@ def test_b01_an_emoji_written_as_two_escapes_is_one_character(agent: AgentHttp) 
     assert CallVersion.objects.get().arguments == '{"body":"\U0001f378"}'
 
 
+CALLS = [
+    '{"tool":"TEXT","arguments":{}}',
+    '{"tool":"mail","call_id":"TEXT","arguments":{}}',
+    '{"tool":"mail","arguments":{},"reason":"TEXT"}',
+    '{"tool":"mail","arguments":{},"evidence":[{"title":"TEXT"}]}',
+    '{"tool":"mail","arguments":{},"checks":[{"name":"TEXT","status":"passed"}]}',
+    '{"tool":"mail","arguments":{},"facts":{"a":"TEXT"}}',
+    '{"tool":"mail","arguments":{},"labels":{"a":"TEXT"}}',
+]
+
+
 @pytest.mark.parametrize("text", BAD.values(), ids=BAD)
-@pytest.mark.parametrize(
-    "body",
-    [
-        '{"tool":"%s","arguments":{}}',
-        '{"tool":"mail","call_id":"%s","arguments":{}}',
-        '{"tool":"mail","arguments":{},"reason":"%s"}',
-        '{"tool":"mail","arguments":{},"evidence":[{"title":"%s"}]}',
-        '{"tool":"mail","arguments":{},"checks":[{"name":"%s","status":"passed"}]}',
-        '{"tool":"mail","arguments":{},"facts":{"a":"%s"}}',
-        '{"tool":"mail","arguments":{},"labels":{"a":"%s"}}',
-    ],
-)
-def test_b01_every_field_of_a_call(agent: AgentHttp, body: str, text: str) -> None:
+def test_b01_every_field_of_a_call(agent: AgentHttp, text: str) -> None:
     run = agent.run()["id"]
-    raw = '{"checkpoint":{"state":{}},"tool_calls":[' + body % text + "]}"
-    refused = agent.post(f"/runs/{run}/pauses", raw=raw.encode())
-    assert refused.status in (400, 422)
-    assert refused.json["errors"][0]["path"].startswith("/tool_calls/0/")
+    for one in CALLS:
+        raw = '{"checkpoint":{"state":{}},"tool_calls":[' + one.replace("TEXT", text) + "]}"
+        refused = agent.post(f"/runs/{run}/pauses", raw=raw.encode())
+        assert refused.status in (400, 422), one
+        assert refused.json["errors"][0]["path"].startswith("/tool_calls/0/"), one
     assert not Pause.objects.exists()
 
 
 @pytest.mark.parametrize("text", BAD.values(), ids=BAD)
 def test_b01_the_rest_of_the_api(agent: AgentHttp, reviewer: PersonHttp, text: str) -> None:
-    assert agent.post("/runs", raw=b'{"title":"%s"}' % text.encode()).status in (400, 422)
+    def raw(template: str) -> bytes:
+        return template.replace("TEXT", text).encode()
+
+    refused = (400, 422)
+    assert agent.post("/runs", raw=raw('{"title":"TEXT"}')).status in refused
     run = agent.run()["id"]
-    state = (
-        b'{"checkpoint":{"state":{"a":"%s"}},"tool_calls":[{"tool":"mail","arguments":{}}]}' % text.encode()
-    )
-    assert agent.post(f"/runs/{run}/pauses", raw=state).status in (400, 422)
-    assert agent.put("/tools/mail", raw=b'{"effect":"read","description":"%s"}' % text.encode()).status in (
-        400,
-        422,
-    )
+    state = '{"checkpoint":{"state":{"a":"TEXT"}},"tool_calls":[{"tool":"mail","arguments":{}}]}'
+    assert agent.post(f"/runs/{run}/pauses", raw=raw(state)).status in refused
+    assert agent.put("/tools/mail", raw=raw('{"effect":"read","description":"TEXT"}')).status in refused
     (call,) = agent.post(f"/runs/{run}/pauses", raw=pause_body("{}")).ok(201)["tool_calls"]
     address = f"/requests/{call['request']['id']}"
-    decide = '{"type":"reject","version":1,"digest":"%s","message":"%s"}' % (call["digest"], text)
-    assert reviewer.post(f"{address}/decide", raw=decide.encode()).status in (400, 422)
-    assert reviewer.post(f"{address}/comment", raw=b'{"text":"%s"}' % text.encode()).status in (400, 422)
+    decision = '{"type":"reject","version":1,"digest":"DIGEST","message":"TEXT"}'.replace(
+        "DIGEST", call["digest"]
+    )
+    assert reviewer.post(f"{address}/decide", raw=raw(decision)).status in refused
+    assert reviewer.post(f"{address}/comment", raw=raw('{"text":"TEXT"}')).status in refused
     assert reviewer.get(address).ok()["state"] == "pending"
     reviewer.decide(call, "approve").ok()
-    taken = agent.get(f"/tool-calls/{call['id']}").ok()
-    agent.consume(taken).ok()
-    outcome = b'{"status":"succeeded","result":{"a":"%s"}}' % text.encode()
-    assert agent.post(f"/tool-calls/{call['id']}/outcome", raw=outcome).status in (400, 422)
+    agent.consume(call).ok()
+    outcome = raw('{"status":"succeeded","result":{"a":"TEXT"}}')
+    assert agent.post(f"/tool-calls/{call['id']}/outcome", raw=outcome).status in refused
     assert ToolCall.objects.get().state == "started"
 
 
-@pytest.mark.parametrize(
-    "raw", [b"\xff\xfe{}", b"\xef\xbb\xbf{}", b'{"title":"\xc3\x28"}', b'{"title":"\xed\xa0\x80"}']
-)
-def test_b01_bytes_that_are_no_utf_8(agent: AgentHttp, raw: bytes) -> None:
-    assert agent.post("/runs", raw=raw).status in (400, 422)
+def test_b01_bytes_that_are_no_utf_8(agent: AgentHttp) -> None:
+    for raw in (b"\xff\xfe{}", b"\xef\xbb\xbf{}", b'{"title":"\xc3\x28"}', b'{"title":"\xed\xa0\x80"}'):
+        assert agent.post("/runs", raw=raw).status in (400, 422), raw
     assert not Run.objects.exists()

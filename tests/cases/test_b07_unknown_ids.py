@@ -21,38 +21,37 @@ def answer_of(waiting, **fields):
     }
 
 
-@pytest.mark.parametrize("which", ["random", "pause", "call", "run", "checkpoint", "elsewhere"])
-def test_b07_only_the_id_of_a_request_is_one(
-    cast: Cast, agent: AgentHttp, reviewer: PersonHttp, which: str
-) -> None:
+def test_b07_only_the_id_of_a_request_is_one(cast: Cast, agent: AgentHttp, reviewer: PersonHttp) -> None:
     run = agent.run()["id"]
     paused = agent.pause(run, call()).ok(201)
     (waiting,) = paused["tool_calls"]
     other = agent_of(cast.mallory.teams.get())
     (elsewhere,) = other.pause(other.run()["id"], call()).ok(201)["tool_calls"]
-    wrong = {
-        "random": new_id(),
-        "pause": paused["id"],
-        "call": waiting["id"],
-        "run": run,
-        "checkpoint": paused["checkpoint"]["id"],
-        "elsewhere": elsewhere["request"]["id"],
-    }[which]
-    for act in ("decide", "claim", "comment", "ask"):
-        body = (
-            {"type": "approve", "version": 1, "digest": waiting["digest"]}
-            if act == "decide"
-            else {"text": "x"}
-        )
-        assert reviewer.post(f"/requests/{wrong}/{act}", body).status == 404
-    assert reviewer.get(f"/requests/{wrong}").status == 404
+    wrong_ids = [
+        new_id(),
+        paused["id"],
+        waiting["id"],
+        run,
+        paused["checkpoint"]["id"],
+        elsewhere["request"]["id"],
+    ]
+    decision = {"type": "approve", "version": 1, "digest": waiting["digest"]}
+    for wrong in wrong_ids:
+        for act, body in (
+            ("decide", decision),
+            ("claim", {}),
+            ("comment", {"text": "x"}),
+            ("ask", {"text": "x"}),
+        ):
+            assert reviewer.post(f"/requests/{wrong}/{act}", body).status == 404, (wrong, act)
+        assert reviewer.get(f"/requests/{wrong}").status == 404
     assert set(ReviewRequest.objects.values_list("state", flat=True)) == {"pending"}
     assert not Review.objects.exists()
 
 
-@pytest.mark.parametrize("wrong", ["1", "first", "../runs", "%00", "0" * 32 + "g"])
-def test_b07_what_is_no_id_is_not_found(reviewer: PersonHttp, wrong: str) -> None:
-    assert reviewer.post(f"/requests/{wrong}/decide", {"type": "approve"}).status == 404
+def test_b07_what_is_no_id_is_not_found(reviewer: PersonHttp) -> None:
+    for wrong in ("1", "first", "%00", "0" * 32 + "g"):
+        assert reviewer.post(f"/requests/{wrong}/decide", {"type": "approve"}).status == 404, wrong
 
 
 def test_b07_a_bulk_says_what_became_of_each(agent: AgentHttp, reviewer: PersonHttp) -> None:
@@ -78,9 +77,9 @@ def test_b07_a_bulk_in_which_nothing_counts_is_no_success(agent: AgentHttp, revi
     assert ReviewRequest.objects.get().state == "pending"
 
 
-@pytest.mark.parametrize("decisions", [[], {}, None, "all", [None], ["approve"]])
-def test_b07_an_empty_bulk_is_no_success(reviewer: PersonHttp, decisions: object) -> None:
-    assert reviewer.post("/requests/decide", {"decisions": decisions}).status in (400, 422)
+def test_b07_an_empty_bulk_is_no_success(reviewer: PersonHttp) -> None:
+    for decisions in ([], {}, None, "all", [None], ["approve"]):
+        assert reviewer.post("/requests/decide", {"decisions": decisions}).status in (400, 422), decisions
 
 
 ANSWERS = [
@@ -113,15 +112,14 @@ def test_b07_an_answer_keyed_by_the_id_of_a_sibling_is_data_too(
     assert agent.get(f"/tool-calls/{second['id']}").ok()["state"] == "waiting"
 
 
-@pytest.mark.parametrize("act", ["consume", "outcome", "progress", "withdraw"])
-def test_b07_agents_are_told_of_unknown_calls(agent: AgentHttp, act: str) -> None:
-    bodies = {
-        "consume": {"digest": "sha256:" + "0" * 64},
-        "outcome": {"status": "succeeded"},
-        "progress": {"partial": 1},
-        "withdraw": {},
-    }
-    assert agent.post(f"/tool-calls/{new_id()}/{act}", bodies[act]).status == 404
+def test_b07_agents_are_told_of_unknown_calls(agent: AgentHttp) -> None:
+    for act, body in (
+        ("consume", {"digest": "sha256:" + "0" * 64}),
+        ("outcome", {"status": "succeeded"}),
+        ("progress", {"partial": 1}),
+        ("withdraw", {}),
+    ):
+        assert agent.post(f"/tool-calls/{new_id()}/{act}", body).status == 404, act
 
 
 def test_b07_agents_are_told_of_unknown_things(agent: AgentHttp) -> None:
