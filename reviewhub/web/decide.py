@@ -129,7 +129,9 @@ def claim(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Htt
 
 def _read(given: QueryDict, row: ReviewRequest, shown: Evidence) -> tuple[Typed, dict[str, Any]]:
     """The form as it was filled in, and the body of the decision that it means."""
-    mode = given.get("type", "")
+    # Both buttons at once are no answer: which of them would count?
+    types = given.getlist("type")
+    mode = types[0] if len(types) == 1 else ""
     tree: dict[str, Any] = {
         "type": mode,
         "version": canonical.Number(_digits(given.get("version", ""))),

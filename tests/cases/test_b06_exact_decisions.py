@@ -9,6 +9,7 @@ import pytest
 
 from reviewhub.reviews.models import Review, ReviewRequest
 from tests.cases.conftest import Exec
+from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, call
 
 # In each, VERSION and DIGEST are replaced by what was shown: only the decision itself is wrong.
@@ -120,4 +121,17 @@ def test_b06_a_decision_by_somebody_who_is_not_signed_in(
         f"/requests/{waiting['request']['id']}/decide",
         {"type": "approve", "version": 1, "digest": waiting["digest"]},
     ).status in (401, 403, 404)
+    assert not tool.attempt(waiting)
+
+
+def test_b06_a_form_with_both_buttons(cast: Cast, agent: AgentHttp, reviewer: PersonHttp, tool: Exec) -> None:
+    from tests.web.test_review import form_of
+
+    (waiting,) = agent.pause(agent.run()["id"], call()).ok(201)["tool_calls"]
+    address = f"/{cast.workspace.slug}/requests/{waiting['request']['number']}"
+    form = {**form_of(reviewer.client.get(f"{address}?mode=approve").content.decode()), "sure": "on"}
+    for types in (["approve", "reject"], ["reject", "approve"], ["approve", "approve"], [""], []):
+        answer = reviewer.client.post(f"{address}/decide", {**form, "message": "both at once", "type": types})
+        assert answer.status_code in (400, 422), types
+        assert ReviewRequest.objects.get().state == "pending", types
     assert not tool.attempt(waiting)
