@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import LiteralString
+from urllib.parse import urlsplit
 
 import httpx
+import psycopg
+import psycopg.conninfo
+import psycopg.sql
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-def until(condition: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
+def until(condition: Callable[[], bool], what: str, seconds: float = 240.0) -> None:
     """Waits for `condition`."""
     end = time.monotonic() + seconds
     while not condition():
@@ -33,9 +40,43 @@ def alive(pid: int) -> bool:
 
 
 def environment(var: Path) -> dict[str, str]:
-    """The environment of an installation of its own: SQLite and the broker in `var`."""
-    kept = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}}
-    return {**kept, "REVIEWHUB_VAR": str(var), "PYTHONUNBUFFERED": "1"}
+    """The environment of an installation of its own.
+
+    SQLite and the broker in `var`; where the tests run on PostgreSQL, a database of its own on that server and Redis.
+    """
+    mine = {**os.environ, "REVIEWHUB_VAR": str(var), "PYTHONUNBUFFERED": "1"}
+    if os.environ.get("DATABASE_URL"):
+        mine["DATABASE_URL"] = (
+            urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{database(var)}").geturl()
+        )
+        mine["CELERY_BROKER_URL"] = mine.get("REDIS_URL", "filesystem://")
+    return mine
+
+
+def database(var: Path) -> str:
+    """The name of the installation's database on PostgreSQL."""
+    return "reviewhub_product_" + hashlib.sha256(str(var).encode()).hexdigest()[:12]
+
+
+def on_server(statement: LiteralString, var: Path) -> None:
+    """Runs a statement about the installation's database; nothing where the tests run on SQLite."""
+    url = os.environ.get("DATABASE_URL")
+    if not url:
+        return
+    base = psycopg.conninfo.conninfo_to_dict(url)
+    with psycopg.connect(**{**base, "dbname": "postgres"}, autocommit=True) as server:
+        server.execute(psycopg.sql.SQL(statement).format(psycopg.sql.Identifier(database(var))))
+
+
+@contextmanager
+def installed(var: Path) -> Iterator[Path]:
+    """An installation with its tables in `var`; its database is gone afterwards."""
+    on_server("CREATE DATABASE {}", var)
+    try:
+        manage(var, "migrate", "--verbosity", "0")
+        yield var
+    finally:
+        on_server("DROP DATABASE {} WITH (FORCE)", var)
 
 
 def manage(var: Path, *arguments: str) -> str:

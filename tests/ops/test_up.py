@@ -12,16 +12,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.ops.product import Product, alive, manage, until
+from tests.ops.product import Product, alive, installed, until
 
 pytestmark = pytest.mark.servers
 
 
 @pytest.fixture(scope="module")
-def var(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("var")
-    manage(folder, "migrate", "--verbosity", "0")
-    return folder
+def var(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with installed(tmp_path_factory.mktemp("var")) as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +50,7 @@ def test_four_slow_uploads_do_not_delay_a_page(product: Product) -> None:
     try:
         started = time.monotonic()
         assert httpx.get(f"{product.address}/signin", timeout=10).status_code < 500
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 5, "the uploads would last a minute"
     finally:
         for connection in slow:
             connection.close()
