@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 from django.db import transaction
 from reviewhub_agents import wire
 
@@ -9,6 +11,7 @@ from reviewhub.checkpoints.draft import draft
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import Actor
+from reviewhub.core.idempotency import answered, claim
 from reviewhub.gates.errors import BranchPaused
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.fence import check
@@ -18,20 +21,39 @@ from reviewhub.runs.states import BranchState
 from reviewhub.toolcalls.locks import lock_branch
 
 
-def checkpoint(*, run: Run, body: wire.CheckpointSave, actor: Actor) -> Checkpoint:
+def checkpoint(
+    *, run: Run, body: wire.CheckpointSave, body_digest: str, key: str, actor: Actor
+) -> Checkpoint:
     """Saves a state as the branch's new head.
+
+    Args:
+        key: the idempotency key: a repeat after a lost answer finds the checkpoint that it saved.
 
     Raises:
         Superseded, StaleEpoch, RunEnded, StaleHead, BranchPaused: the branch is not where the agent thinks.
         Invalid: the state, or a hint about it, is wrong.
+        IdempotencyConflict: the key was used with another body.
     """
+    scope = f"checkpoint:{run.pk}"
+    before = answered(scope=scope, key=key, body_digest=body_digest)
+    if before is not None:
+        return _saved(before)
     branch = branch_of(run, body.branch)
     made = draft(branch=branch, message=body)
     with transaction.atomic(durable=True):
+        kept = claim(scope=scope, key=key, body_digest=body_digest)
+        if kept.answer is not None:
+            return _saved(kept.answer)
         branch = lock_branch(branch.pk)
         check(branch, body.epoch)
         if branch.state == BranchState.PAUSED:
             # What people look at is the state at the pause; it must not move under their eyes.
             raise BranchPaused
         acknowledge(branch=branch)
-        return save(branch=branch, draft=made, actor=actor)
+        row = save(branch=branch, draft=made, actor=actor)
+        kept.keep(status=201, answer=str(row.pk))
+    return row
+
+
+def _saved(answer: str) -> Checkpoint:
+    return Checkpoint.objects.select_related("branch").get(pk=uuid.UUID(answer))

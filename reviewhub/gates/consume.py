@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
@@ -138,7 +139,12 @@ def _start(locked: Locked, grant: Grant, key_hash: str, epoch: int | None, actor
         epoch=epoch or 0,
         started_at=started,
     )
-    fields = {"attempt": attempt.number, "started_at": started, "ended_at": None, "outcome_digest": ""}
+    fields: dict[str, Any] = {
+        "attempt": attempt.number,
+        "started_at": started,
+        "ended_at": None,
+        "outcome_digest": "",
+    }
     if call.state == CallState.STARTED:
         type(call).objects.filter(pk=call.pk).update(**fields)
         call.attempt = attempt.number

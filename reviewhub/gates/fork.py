@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import uuid
+
 from django.db import transaction
 from reviewhub_agents import wire
 
 from reviewhub.checkpoints.fork import fork as fork_checkpoint
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.actors import Actor
+from reviewhub.core.idempotency import claim
 from reviewhub.resumptions.enqueue import enqueue
 from reviewhub.runs.derive import derive
 from reviewhub.runs.models import Branch
 
 
-def fork(*, checkpoint: Checkpoint, body: wire.ForkBody, actor: Actor) -> tuple[Branch, Checkpoint]:
+def fork(
+    *, checkpoint: Checkpoint, body: wire.ForkBody, body_digest: str, key: str, actor: Actor
+) -> tuple[Branch, Checkpoint]:
     """A new open branch whose first checkpoint follows `checkpoint`; nothing is superseded, also ended runs fork.
 
-    A hosted run's branch is picked up by a worker; an agent that polls goes on with it when it likes.
+    A hosted run's branch is picked up by a worker; an agent that polls goes on with it when it likes. A repeat with
+    the same idempotency key finds the branch that it made.
     """
+    scope = f"fork:{checkpoint.pk}"
     with transaction.atomic():
+        kept = claim(scope=scope, key=key, body_digest=body_digest)
+        if kept.answer is not None:
+            first = Checkpoint.objects.select_related("branch").get(pk=uuid.UUID(kept.answer))
+            return first.branch, first
         branch, first = fork_checkpoint(
             checkpoint=checkpoint,
             name=body.branch,
@@ -29,4 +40,5 @@ def fork(*, checkpoint: Checkpoint, body: wire.ForkBody, actor: Actor) -> tuple[
         if branch.run.agent.runner == "hosted":
             enqueue(branch=branch, pause=None, kind="hosted")
         derive(branch.run_id)
+        kept.keep(status=201, answer=str(first.pk))
     return branch, first

@@ -38,7 +38,11 @@ def pause_out(pause: Pause) -> wire.PauseOut:
     """One pause with its calls in the order in which the agent gave them."""
     branch = Branch.objects.get(pk=pause.branch_id)
     calls = list(ToolCall.objects.filter(pause=pause).order_by("position"))
-    checkpoint = Checkpoint.objects.defer("body").filter(pk=pause.checkpoint_id).first()
+    checkpoint = (
+        Checkpoint.objects.defer("body").filter(pk=pause.checkpoint_id).first()
+        if pause.checkpoint_id
+        else None
+    )
     fields: dict[str, Any] = {
         "id": pause.pk,
         "run": pause.run_id,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from datetime import datetime
+from typing import Any, cast
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -49,7 +50,9 @@ class Claim(AgentView):
         owner = body.owner or self.caller(request).key.prefix
         held = hold_branch(branch_id=found.pk, owner=owner, seconds=lease_seconds(body))
         (out,) = branches_out([held])
-        return answer(wire.ClaimOut(epoch=held.epoch, lease_until=held.lease_until, branch=out))
+        return answer(
+            wire.ClaimOut(epoch=held.epoch, lease_until=cast("datetime", held.lease_until), branch=out)
+        )
 
 
 class Heartbeat(AgentView):

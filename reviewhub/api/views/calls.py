@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any, cast
 
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
@@ -58,7 +59,7 @@ class Consume(CallView):
         )
         return answer(
             wire.ConsumeOut(
-                arguments=canonical.parse(taken.arguments),
+                arguments=cast("dict[str, Any]", canonical.parse(taken.arguments)),
                 arguments_text=taken.arguments,
                 tool_idempotency_key=taken.idempotency_key,
                 attempt=taken.attempt,

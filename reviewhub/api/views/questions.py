@@ -13,8 +13,8 @@ from reviewhub.accounts.permissions import Action
 from reviewhub.api.base import AgentView, actor_of, answer, read
 from reviewhub.core.errors import NotFound
 from reviewhub.gates.answer import answer as answer_question
-from reviewhub.gates.present import question_out
 from reviewhub.reviews.models import Question
+from reviewhub.reviews.present import question_out
 
 MOST = 100
 
