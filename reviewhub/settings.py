@@ -187,8 +187,8 @@ if PRODUCTION:
     SECURE_HSTS_SECONDS = env.number("SECURE_HSTS_SECONDS", 31_536_000)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
-    # No SECURE_PROXY_SSL_HEADER: it would believe any visitor. The server takes scheme and address from the proxies named
-    # in FORWARDED_ALLOW_IPS, and from nobody else.
+    # No SECURE_PROXY_SSL_HEADER: it would believe any visitor. The server takes scheme and address from the proxies
+    # named in FORWARDED_ALLOW_IPS, and from nobody else.
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

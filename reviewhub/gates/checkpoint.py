@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from django.db import transaction
-from reviewhub_agents import wire
+from reviewhub_agents import canonical, wire
 
 from reviewhub.checkpoints.draft import draft
 from reviewhub.checkpoints.models import Checkpoint
@@ -21,9 +21,7 @@ from reviewhub.runs.states import BranchState
 from reviewhub.toolcalls.locks import lock_branch
 
 
-def checkpoint(
-    *, run: Run, body: wire.CheckpointSave, body_digest: str, key: str, actor: Actor
-) -> Checkpoint:
+def checkpoint(*, run: Run, body: wire.CheckpointSave, key: str, actor: Actor) -> Checkpoint:
     """Saves a state as the branch's new head.
 
     Args:
@@ -34,7 +32,7 @@ def checkpoint(
         Invalid: the state, or a hint about it, is wrong.
         IdempotencyConflict: the key was used with another body.
     """
-    scope = f"checkpoint:{run.pk}"
+    scope, body_digest = f"checkpoint:{run.pk}", canonical.body_digest(body.to_tree())
     before = answered(scope=scope, key=key, body_digest=body_digest)
     if before is not None:
         return _saved(before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from django.db import transaction
-from reviewhub_agents import wire
+from reviewhub_agents import canonical, wire
 
 from reviewhub.checkpoints.fork import fork as fork_checkpoint
 from reviewhub.checkpoints.models import Checkpoint
@@ -16,9 +16,7 @@ from reviewhub.runs.derive import derive
 from reviewhub.runs.models import Branch
 
 
-def fork(
-    *, checkpoint: Checkpoint, body: wire.ForkBody, body_digest: str, key: str, actor: Actor
-) -> tuple[Branch, Checkpoint]:
+def fork(*, checkpoint: Checkpoint, body: wire.ForkBody, key: str, actor: Actor) -> tuple[Branch, Checkpoint]:
     """A new open branch whose first checkpoint follows `checkpoint`; nothing is superseded, also ended runs fork.
 
     A hosted run's branch is picked up by a worker; an agent that polls goes on with it when it likes. A repeat with
@@ -26,7 +24,7 @@ def fork(
     """
     scope = f"fork:{checkpoint.pk}"
     with transaction.atomic():
-        kept = claim(scope=scope, key=key, body_digest=body_digest)
+        kept = claim(scope=scope, key=key, body_digest=canonical.body_digest(body.to_tree()))
         if kept.answer is not None:
             first = Checkpoint.objects.select_related("branch").get(pk=uuid.UUID(kept.answer))
             return first.branch, first

@@ -67,7 +67,7 @@ class BranchStore:
             epoch=self._epoch,
         )
         with _translated():
-            row = checkpoint(run=self._run, body=body, actor=self._actor)
+            row = checkpoint(run=self._run, body=body, key=secrets.token_hex(16), actor=self._actor)
         return Snapshot(id=str(row.pk), node=node, step=step, state=state)
 
     def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:

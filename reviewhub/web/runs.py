@@ -19,6 +19,7 @@ from reviewhub.checkpoints.load import CorruptCheckpoint, load
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.display import arguments, secrets
 from reviewhub.core.errors import Invalid, NotFound
+from reviewhub.core.idempotency import check_key
 from reviewhub.gates.cancel import cancel as cancel_run
 from reviewhub.gates.fork import fork as fork_checkpoint
 from reviewhub.reviews.models import ReviewRequest
@@ -128,7 +129,8 @@ def fork(request: HttpRequest, caller: MemberCaller, found: Checkpoint) -> HttpR
     """A new branch from a checkpoint; the old one is not touched."""
     reason = request.POST.get("reason", "").strip()
     body = wire.ForkBody(reason=reason)
-    branch, first = fork_checkpoint(checkpoint=found, body=body, actor=actor(request, caller))
+    key = check_key(request.POST.get("key", ""))
+    branch, first = fork_checkpoint(checkpoint=found, body=body, key=key, actor=actor(request, caller))
     messages.success(request, f"Branch {branch.name} starts from checkpoint {found.number}.")
     return redirect(f"/{caller.member.workspace.slug}/runs/{found.run_id}?checkpoint={first.pk}")
 
@@ -157,6 +159,7 @@ def _context(request: HttpRequest, caller: MemberCaller, row: Run) -> dict[str, 
         "may_cancel": allowed(caller, Action.RUN_CANCEL, target),
         "may_fork": allowed(caller, Action.CHECKPOINT_FORK, target),
         "since": since,
+        "key": uuid.uuid4(),
     }
 
 

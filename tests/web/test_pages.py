@@ -134,7 +134,9 @@ def test_a_checkpoint_is_forked(cast: Cast, as_: As) -> None:
     checkpoint = re.findall(
         r"/checkpoints/([0-9a-f-]{36})/fork", text(client, f"/northwind/runs/{run['id']}")
     )[0]
-    answer = client.post(f"/northwind/checkpoints/{checkpoint}/fork", {"reason": "Another way"})
+    answer = client.post(
+        f"/northwind/checkpoints/{checkpoint}/fork", {"reason": "Another way", "key": "form-1"}
+    )
     assert answer.status_code == 302, answer.content.decode()[:400]
     assert "Another way" in text(client, answer.headers["Location"])
 

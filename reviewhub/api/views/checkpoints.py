@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from reviewhub_agents import wire
 
 from reviewhub.accounts.permissions import Action
-from reviewhub.api.base import AgentView, actor_of, answer, key_of, read_tree
+from reviewhub.api.base import AgentView, actor_of, answer, key_of, read
 from reviewhub.checkpoints.load import field_digests, load
 from reviewhub.checkpoints.queries import for_agent, of_run
 from reviewhub.core.errors import Invalid
@@ -39,14 +39,8 @@ class Checkpoints(AgentView):
     def post(self, request: Request, run: uuid.UUID) -> HttpResponse:
         """Saves a state as the new head of a branch."""
         found = self.run(request, run, Action.RUN_WRITE)
-        key, body = key_of(request), read_tree(request)
-        row = save_checkpoint(
-            run=found,
-            body=wire.CheckpointSave.from_tree(body.tree),
-            body_digest=body.digest,
-            key=key,
-            actor=actor_of(request),
-        )
+        key, body = key_of(request), read(request, wire.CheckpointSave)
+        row = save_checkpoint(run=found, body=body, key=key, actor=actor_of(request))
         return answer(checkpoint_out(row), status=201)
 
 
@@ -75,13 +69,7 @@ class Fork(AgentView):
     def post(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
         """Starts a new branch at an older checkpoint, perhaps with another state; it supersedes nothing."""
         row = for_agent(self.agent(request, Action.CHECKPOINT_FORK), checkpoint)
-        key, body = key_of(request), read_tree(request)
-        branch, first = fork(
-            checkpoint=row,
-            body=wire.ForkBody.from_tree(body.tree),
-            body_digest=body.digest,
-            key=key,
-            actor=actor_of(request),
-        )
+        key, body = key_of(request), read(request, wire.ForkBody)
+        branch, first = fork(checkpoint=row, body=body, key=key, actor=actor_of(request))
         (out,) = branches_out([branch])
         return answer(wire.ForkOut(run=branch.run_id, branch=out, checkpoint=first.pk), status=201)
