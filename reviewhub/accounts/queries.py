@@ -26,14 +26,6 @@ def active_memberships(person: Person) -> list[Member]:
     return list(rows.select_related("person", "workspace").order_by("workspace__name", "workspace__slug"))
 
 
-def active_member(*, person_id: uuid.UUID, workspace_id: uuid.UUID) -> Member | None:
-    """The person's membership of one workspace as it is now, or None; sockets ask again with this."""
-    rows = Member.objects.filter(
-        person_id=person_id, workspace_id=workspace_id, is_active=True, person__is_active=True
-    )
-    return rows.select_related("person", "workspace").first()
-
-
 def members_of(workspace_id: uuid.UUID) -> QuerySet[Member]:
     """All members, also disabled ones, with person and teams, by name."""
     rows = Member.objects.filter(workspace_id=workspace_id).select_related("person")

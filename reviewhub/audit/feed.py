@@ -1,10 +1,9 @@
 """Reading events as they come, without missing one.
 
 Ids are given out when a row is written, not when it is committed: on PostgreSQL a reader that remembers the
-last id it saw loses the event that commits late. The *feed* is for programs and exact: its cursor is the pair
-(xid, id), and it holds back what is not below the oldest transaction still open, so nothing can appear before
-the cursor any more. The *tail* is for pages and does not wait: it looks a little way back and may hand out an
-event again. SQLite has one writer at a time, ids are committed in order there, and the pair is (0, id).
+last id it saw loses the event that commits late. So the cursor is the pair (xid, id), and what is not below the
+oldest transaction still open is held back: nothing can appear before the cursor any more. Pages do not wait for
+that, see `live.tailer`. SQLite has one writer at a time, ids are committed in order there, and the pair is (0, id).
 """
 
 from __future__ import annotations
@@ -14,18 +13,15 @@ import binascii
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final
 
 from django.db import connection
 from django.db.models import BigIntegerField, Func, Q, QuerySet
 
 from reviewhub.audit.models import Event
-from reviewhub.core import clock
 from reviewhub.core.errors import Invalid
 
 MAX_LIMIT: Final = 1000
-OVERLAP: Final = timedelta(minutes=1)
 OVERLAP_IDS: Final = 1000
 _BIGGEST: Final = 2**63 - 1
 
@@ -47,8 +43,7 @@ class Batch:
 
 
 def feed(*, workspace_id: uuid.UUID, after: str = "", limit: int = 100) -> Batch:
-    """The next events of a workspace after the cursor `after` ("" from the first one on), at most `limit` (1
-    to 1000).
+    """The next events of a workspace after the cursor `after` ("" from the first on), at most `limit` (1 to 1000).
 
     The cursor moves only past what was handed out; asking again with the one that a batch carries goes on
     from there, also when the batch was empty.
@@ -63,25 +58,6 @@ def feed(*, workspace_id: uuid.UUID, after: str = "", limit: int = 100) -> Batch
     events = found[:limit]
     cursor = _encode(events[-1].xid, events[-1].pk) if events else after
     return Batch(events=events, cursor=cursor, more=len(found) > limit)
-
-
-def newest_cursor(*, workspace_id: uuid.UUID) -> str:
-    """The cursor after everything that the feed would hand out now; "" when there is nothing yet."""
-    rows = _settled(Event.objects.filter(workspace_id=workspace_id))
-    last = rows.order_by("-xid", "-id").values_list("xid", "id").first()
-    return _encode(*last) if last else ""
-
-
-def tail(*, after_id: int, workspace_id: uuid.UUID | None = None, window: timedelta = OVERLAP) -> list[Event]:
-    """Events after `after_id`, and those shortly before it that are younger than `window`, by id, at most
-    1000.
-
-    For pages and hints: it may hand out again what was seen (whoever reads drops ids seen before), and it
-    finds what committed late within the window, as far as OVERLAP_IDS ids back.
-    """
-    rows = Event.objects.all() if workspace_id is None else Event.objects.filter(workspace_id=workspace_id)
-    late = Q(id__gt=after_id - OVERLAP_IDS, at__gt=clock.now() - window)
-    return list(rows.filter(Q(id__gt=after_id) | late).order_by("id")[:MAX_LIMIT])
 
 
 def _place(cursor: str) -> tuple[int, int]:

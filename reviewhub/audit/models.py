@@ -60,7 +60,9 @@ class Event(models.Model):
                 fields=["workspace_id", "tool", "-id"], name="event_tool", condition=~models.Q(tool="")
             ),
             models.Index(fields=["workspace_id", "agent_id", "-id"], name="event_agent"),
-            models.Index(fields=["xid", "id"], name="event_feed"),
+            models.Index(fields=["workspace_id", "xid", "id"], name="event_feed"),
+            # Only asked whether anything lies beyond this cluster's transactions (`audit.adopt`).
+            models.Index(fields=["xid"], name="event_xid"),
         ]
 
     def __str__(self) -> str:

@@ -52,18 +52,6 @@ def list_events(
     return Page(events=found[:limit], before=found[limit - 1].pk if more else None)
 
 
-def events_of_run(*, workspace_id: uuid.UUID, run_id: uuid.UUID, limit: int = 500) -> list[Event]:
-    """What happened in one run, the oldest first, as far as `limit` goes back."""
-    page = list_events(workspace_id=workspace_id, filters=Filters(run_id=run_id), limit=limit)
-    return list(reversed(page.events))
-
-
-def events_of_request(*, workspace_id: uuid.UUID, request_id: uuid.UUID, limit: int = 500) -> list[Event]:
-    """What happened to one review request, the oldest first, as far as `limit` goes back."""
-    page = list_events(workspace_id=workspace_id, filters=Filters(request_id=request_id), limit=limit)
-    return list(reversed(page.events))
-
-
 def kind_names() -> Iterable[str]:
     """Every kind that the filter may name."""
     return kinds.names()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
 
-from reviewhub.audit.feed import feed, newest_cursor, tail
+from reviewhub.audit.feed import feed
 from reviewhub.audit.models import Event
 from reviewhub.core.errors import Invalid
 from tests.audit.test_record import WORKSPACE, write
@@ -98,16 +97,6 @@ class TestAcrossTransactions:
         open_one.end()
         assert len(feed(workspace_id=WORKSPACE).events) == 2
 
-    @postgresql_only
-    def test_the_tail_does_not_wait_and_finds_the_late_one_too(self) -> None:
-        late = Writer()
-        with transaction.atomic():
-            early = write().pk
-        assert [event.pk for event in tail(after_id=0)] == [early]
-        late.end()
-        assert late.event_id < early
-        assert [event.pk for event in tail(after_id=early)] == [late.event_id, early]
-
     def test_many_writers_and_one_follower_lose_nothing(self) -> None:
         def work() -> None:
             try:
@@ -186,7 +175,7 @@ class TestCursor:
     def test_an_empty_batch_keeps_its_place(self) -> None:
         with transaction.atomic():
             write()
-        cursor = newest_cursor(workspace_id=WORKSPACE)
+        cursor = feed(workspace_id=WORKSPACE).cursor
         batch = feed(workspace_id=WORKSPACE, after=cursor)
         assert (batch.events, batch.cursor, batch.more) == ([], cursor, False)
         with transaction.atomic():
@@ -194,7 +183,6 @@ class TestCursor:
         assert [event.pk for event in feed(workspace_id=WORKSPACE, after=cursor).events] == [newer]
 
     def test_there_is_no_cursor_before_the_first_event(self) -> None:
-        assert newest_cursor(workspace_id=WORKSPACE) == ""
         assert feed(workspace_id=WORKSPACE).cursor == ""
 
     @pytest.mark.parametrize(
@@ -204,10 +192,3 @@ class TestCursor:
     def test_a_made_up_cursor_is_refused(self, cursor: str) -> None:
         with pytest.raises(Invalid):
             feed(workspace_id=WORKSPACE, after=cursor)
-
-    def test_the_tail_leaves_out_what_is_old(self) -> None:
-        with transaction.atomic():
-            first, second = write().pk, write().pk
-        assert [event.pk for event in tail(after_id=second)] == [first, second]
-        assert tail(after_id=second, window=timedelta(0)) == []
-        assert tail(after_id=0, workspace_id=uuid.uuid4()) == []

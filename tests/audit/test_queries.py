@@ -10,7 +10,7 @@ import pytest
 
 from reviewhub.audit.erase import erase
 from reviewhub.audit.models import Event, EventPayload
-from reviewhub.audit.queries import Filters, events_of_request, events_of_run, list_events
+from reviewhub.audit.queries import Filters, list_events
 from reviewhub.core.actors import SYSTEM, Actor
 from reviewhub.core.errors import Invalid
 from tests.audit.test_record import MINA, WORKSPACE, Happened, write
@@ -78,13 +78,6 @@ def test_pages_go_on_where_the_last_one_ended(events: list[int], django_assert_n
         before = page.before
     assert found == events[3::-1]
     assert before is None
-
-
-def test_a_run_and_a_request_tell_their_story_in_order(events: list[int]) -> None:
-    assert [event.pk for event in events_of_run(workspace_id=WORKSPACE, run_id=RUN)] == events[:2]
-    assert [event.pk for event in events_of_request(workspace_id=WORKSPACE, request_id=REQUEST)] == [
-        events[1]
-    ]
 
 
 class TestErase:
