@@ -16,7 +16,8 @@ from django.test import Client
 from reviewhub.accounts.models import Member
 from reviewhub.audit.erase import erase
 from reviewhub.audit.models import Event
-from tests.audit.test_record import Happened, write
+from tests.audit.test_record import MINA, Happened, write
+from tests.audit.waiting import settle
 from tests.cast import Cast, make_cast, make_test_agent
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -40,7 +41,9 @@ def as_() -> Callable[[Member], Client]:
 def events(cast: Cast, count: int = 3) -> list[int]:
     with transaction.atomic():
         write(workspace_id=cast.other.pk)
-        return [write(workspace_id=cast.workspace.pk, data=Happened(tool=f"t{n}é")).pk for n in range(count)]
+        ids = [write(workspace_id=cast.workspace.pk, data=Happened(tool=f"t{n}é")).pk for n in range(count)]
+    settle()
+    return ids
 
 
 def leaf_by_hand(item: dict[str, Any]) -> str:
@@ -79,8 +82,6 @@ def test_a_program_follows_the_record_and_checks_it(cast: Cast, as_: Callable[[M
 def test_an_erased_event_keeps_its_leaf_and_says_nothing(cast: Cast, as_: Callable[[Member], Client]) -> None:
     (one,) = events(cast, 1)
     leaf = bytes(Event.objects.get(pk=one).leaf).hex()
-    from tests.audit.test_record import MINA
-
     erase(workspace_id=cast.workspace.pk, event_ids=[one], actor=MINA, because="asked for")
     item = as_(cast.alice).get("/api/v1/events").json()["items"][0]
     assert (item["leaf"], "body" in item, "salt" in item) == (leaf, False, False)

@@ -13,6 +13,7 @@ from reviewhub.audit.testing import unguarded
 from reviewhub.audit.triggers import missing_triggers
 from reviewhub.ops.ready import unguarded_record
 from tests.audit.test_record import WORKSPACE, write
+from tests.audit.waiting import settle
 
 postgresql_only = pytest.mark.skipif(
     connection.vendor != "postgresql", reason="SQLite counts no transactions"
@@ -37,6 +38,7 @@ class TestAdopt:
         assert unguarded_record() == missing_triggers() == []
         with transaction.atomic():
             new = write().pk
+        settle()
         assert [event.pk for event in feed(workspace_id=WORKSPACE).events] == [*old, new]
         cursor_of_before = _encode(FAR + old[1], old[1])
         found = [event.pk for event in feed(workspace_id=WORKSPACE, after=cursor_of_before).events]

@@ -14,6 +14,7 @@ from reviewhub.audit.feed import feed
 from reviewhub.audit.models import Event
 from reviewhub.core.errors import Invalid
 from tests.audit.test_record import WORKSPACE, write
+from tests.audit.waiting import settle
 
 postgresql_only = pytest.mark.skipif(
     connection.vendor != "postgresql", reason="SQLite has one writer at a time: commits cannot be reversed"
@@ -65,6 +66,7 @@ class TestAcrossTransactions:
         second.end()
         early = feed(workspace_id=WORKSPACE)
         first.end()
+        settle()
         late = feed(workspace_id=WORKSPACE, after=early.cursor)
         seen = [event.pk for event in (*early.events, *late.events)]
         assert sorted(seen) == [first.event_id, second.event_id]
@@ -83,6 +85,7 @@ class TestAcrossTransactions:
         batch = feed(workspace_id=WORKSPACE, after=cursor)
         follower += [event.pk for event in batch.events]
         younger.end()
+        settle()
         batch = feed(workspace_id=WORKSPACE, after=batch.cursor)
         follower += [event.pk for event in batch.events]
         assert sorted(follower) == sorted([older.event_id, younger.event_id])
@@ -95,6 +98,7 @@ class TestAcrossTransactions:
             write()
         assert feed(workspace_id=WORKSPACE).events == []
         open_one.end()
+        settle()
         assert len(feed(workspace_id=WORKSPACE).events) == 2
 
     def test_many_writers_and_one_follower_lose_nothing(self) -> None:
@@ -114,6 +118,7 @@ class TestAcrossTransactions:
         while any(thread.is_alive() for thread in threads):
             batch = feed(workspace_id=WORKSPACE, after=cursor, limit=7)
             found, cursor = found + [event.pk for event in batch.events], batch.cursor
+        settle()
         found += read_all(cursor)
         assert len(found) == len(set(found)) == Event.objects.count() == 40
 
@@ -170,16 +175,19 @@ class TestCursor:
         with transaction.atomic():
             mine = [write().pk for _ in range(5)]
             write(workspace_id=uuid.uuid4())
+        settle()
         assert read_all() == mine
 
     def test_an_empty_batch_keeps_its_place(self) -> None:
         with transaction.atomic():
             write()
+        settle()
         cursor = feed(workspace_id=WORKSPACE).cursor
         batch = feed(workspace_id=WORKSPACE, after=cursor)
         assert (batch.events, batch.cursor, batch.more) == ([], cursor, False)
         with transaction.atomic():
             newer = write().pk
+        settle()
         assert [event.pk for event in feed(workspace_id=WORKSPACE, after=cursor).events] == [newer]
 
     def test_there_is_no_cursor_before_the_first_event(self) -> None:
