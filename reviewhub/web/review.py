@@ -27,7 +27,7 @@ from reviewhub.toolcalls.models import Decision, ToolCall
 from reviewhub.web.access import page
 from reviewhub.web.evidence import Evidence, evidence
 from reviewhub.web.render import show
-from reviewhub.web.schema_fields import Field, fields, raw_text
+from reviewhub.web.schema_fields import Field, escaped, fields, raw_text
 from reviewhub.web.talk import Talk, talk
 
 MODES = {
@@ -156,7 +156,7 @@ def _context(caller: MemberCaller, row: ReviewRequest, typed: Typed) -> dict[str
         "typed": typed,
         "conflict": None,
         "fields": typed.fields or (fields_for(shown) if mode == "edit" else []),
-        "raw_text": raw_text(shown.text, shown.secret_paths) if typed.as_json else "",
+        "raw_text": escaped(raw_text(shown.text, shown.secret_paths)) if typed.as_json else "",
         "confirm_word": confirm_word(row, shown),
         "key": uuid.uuid4(),
         "claim": holder(row),
@@ -218,7 +218,7 @@ def _calls(row: ReviewRequest) -> list[ToolCall]:
 
 def _deeds(row: ReviewRequest, shown: Evidence) -> list[Deed]:
     """What happened to the request, the newest first."""
-    why = f"by {shown.requirement.rule}" if shown.requirement.rule else "because no rule lets it run"
+    why = f"by rule {shown.requirement.rule}" if shown.requirement.rule else "because no rule lets it run"
     if row.kind == ReviewRequest.Kind.UNKNOWN:
         why = "because nobody knows whether it happened"
     found = [Deed(row.created_at, row.agent_name, "gate", f"paused {why}")]

@@ -134,6 +134,24 @@ def raw_text(arguments_text: str, secret_paths: frozenset[str] = frozenset()) ->
     return pretty(_replaced(tree, words))
 
 
+def escaped(text: str) -> str:
+    """JSON text with every hidden or look-alike character as its escape, so that a form control can show it.
+
+    A text box draws bidi controls; the escape is the same JSON value and moves nothing.
+    """
+    if text.isascii():
+        return text
+    return "".join(
+        _escape(piece.source) if piece.kind in ("control", "foreign") else piece.source
+        for piece in segments.split(text, mask=False)
+    )
+
+
+def _escape(character: str) -> str:
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
 def raw_changes(
     raw: str, arguments_text: str, secret_paths: frozenset[str] = frozenset()
 ) -> list[dict[str, Tree]]:
@@ -226,7 +244,7 @@ def _field(key: str, tree: dict[str, Tree], rules: Any, secret_paths: frozenset[
     value = tree.get(key)
     describes = _describes(rules, value, is_present=is_present)
     if _holds_secret(path, key, value, secret_paths):
-        return Field(path, name, key, "locked", "", "••••••••", "Holds a secret. It stays as it is.")
+        return Field(path, name, key, "locked", "", "••••••••", "secret")
     if options := _options(rules, value, is_present=is_present):
         return Field(
             path,
@@ -253,8 +271,9 @@ def _field(key: str, tree: dict[str, Tree], rules: Any, secret_paths: frozenset[
         if _survives(value):
             is_long = len(value) > LONG or "\n" in value
             return Field(path, name, key, "long" if is_long else "text", value, "", describes)
-        return Field(path, name, key, "json", canonical.dumps(value), "", f"{describes}, as JSON text")
-    return Field(path, name, key, "json", canonical.dumps(value), "", describes)
+        said = f"{describes}, as JSON: it holds hidden or look-alike characters"
+        return Field(path, name, key, "json", escaped(canonical.dumps(value)), "", said)
+    return Field(path, name, key, "json", escaped(canonical.dumps(value)), "", describes)
 
 
 def _holds_secret(path: str, key: str, value: Tree, secret_paths: frozenset[str]) -> bool:

@@ -38,7 +38,7 @@ def test_values_inside_values_have_a_readable_name_and_an_exact_pointer() -> Non
         ("/list", "list", "[ ]", "empty list"),
         ("/none", "none", "null", "nothing"),
         ("/o", "o", "{ }", "empty object"),
-        ("/ok", "ok", "true", "yes/no"),
+        ("/ok", "ok", "true", "boolean"),
     ]
 
 

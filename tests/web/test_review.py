@@ -349,3 +349,16 @@ def test_the_side_panel_shows_it_in_short(cast: Cast, as_: As) -> None:
     assert answer.status_code == 200
     assert "<html" not in answer.content.decode()
     assert "8812" in answer.content.decode()
+
+
+def test_hidden_characters_are_escapes_in_the_editor_and_survive_it(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support, arguments='{"a":"x\\u202ey","b":"mir\\u0430 \\ud83c\\udf78","c":"old"}')
+    client = as_(cast.bob)
+    before = arguments(row)
+    for rest in ("?mode=edit", "?mode=edit&json=1"):
+        page = get(client, row, rest)
+        form = page.split('id="edit-form"')[1].split('class="pair"')[0]
+        assert "\u202e" not in form
+        assert "\\u202e" in form
+    assert send(client, row, "edit", **{"f:/c": "new"}).status_code == 302
+    assert arguments(row) == before.replace('"old"', '"new"')

@@ -219,7 +219,7 @@ def _shown(value: canonical.Tree) -> tuple[str, str]:
     if isinstance(value, str):
         return value, "text"
     if isinstance(value, bool):
-        return ("true" if value else "false"), "yes/no"
+        return ("true" if value else "false"), "boolean"
     if value is None:
         return "null", "nothing"
     if isinstance(value, canonical.Number):
