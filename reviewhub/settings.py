@@ -167,6 +167,8 @@ STATIC_ROOT = Path(env.text("STATIC_ROOT", str(VAR / "static")))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # Until `collectstatic` ran (tests, a fresh checkout) files are served from where they lie.
 WHITENOISE_USE_FINDERS = not (STATIC_ROOT / "staticfiles.json").exists()
+if WHITENOISE_USE_FINDERS and not PRODUCTION:
+    STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # whitenoise warns about a folder that is not there
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "reviewhub.web.storage.HashedStorage"},
