@@ -97,3 +97,14 @@ def test_b16_the_agent_cannot_finish_past_the_gate(agent: AgentHttp, tool: Exec,
     refused = agent.post(f"/branches/{Branch.objects.get().pk}/finish", {"result": None})
     assert refused.status == 409
     still_waits(agent, second_pause, second, tool)
+
+
+def test_b16_a_call_under_way_is_not_started_by_another_process(
+    agent: AgentHttp, reviewer: PersonHttp, two_gates
+) -> None:
+    """Gate 2 is approved and consumed; its outcome is still out when a second process tries."""
+    _, _, _, second = two_gates
+    reviewer.decide(second, "approve").ok()
+    assert agent.consume(second, key="in memory").status == 200
+    assert agent.consume(second, key="in memory").status == 200, "the same process asks again"
+    assert agent.consume(second).code == "already_consumed"
