@@ -6,6 +6,7 @@ class CoreConfig(AppConfig):
     label = "core"
 
     def ready(self) -> None:
-        from reviewhub.core import checks
+        from reviewhub.core import checks, faults
 
         checks.register()
+        faults.arm_from_environment()

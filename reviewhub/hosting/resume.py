@@ -9,7 +9,7 @@ import uuid
 from django.conf import settings
 from django.db import transaction
 from reviewhub_agents import runtime
-from reviewhub_agents.runtime.errors import Fenced, GraphError, NotAdvanced, ReplayDiverged, StateError
+from reviewhub_agents.runtime.errors import Fenced, GraphError, ReplayDiverged, StateError
 
 from reviewhub.core import faults
 from reviewhub.core.errors import Conflict, Invalid
@@ -26,7 +26,7 @@ from reviewhub.runs.states import BranchState
 logger = logging.getLogger(__name__)
 
 # It would go the same way every time: no second attempt before a person has looked.
-HOPELESS = (GraphError, StateError, ReplayDiverged, NotAdvanced, Invalid)
+HOPELESS = (GraphError, StateError, ReplayDiverged, Invalid)
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 300.0
 TWIN_PAUSE = 15.0
 MAX_ERROR = 4000

@@ -31,9 +31,8 @@ from reviewhub.hosting.queries import record_of
 from reviewhub.resumptions.claim import Claimed
 from reviewhub.resumptions.complete import complete
 from reviewhub.runs.fence import check
-from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.models import Run
 from reviewhub.runs.queries import locked_branch
-from reviewhub.toolcalls.models import Pause
 
 
 class BranchStore:
@@ -49,7 +48,7 @@ class BranchStore:
 
     def load(self) -> Loaded:
         """The head of the branch, exactly as it was saved (its hash is checked)."""
-        head = head_of(Branch.objects.get(pk=self._branch.pk))
+        head = head_of(self._branch)
         if head is None:
             return Loaded(input=self._run.input, snapshot=None)
         snapshot = Snapshot(id=str(head.pk), node=head.node, step=head.step, state=load(head))
@@ -57,10 +56,9 @@ class BranchStore:
 
     def save(self, *, node: str, step: int, state: str) -> Snapshot:
         """Saves a snapshot as the new head; only on top of the head that this process knows."""
-        parent = Branch.objects.values_list("head", flat=True).get(pk=self._branch.pk)
         body = messages.checkpoint_save(
             branch=self._branch.name,
-            parent=str(parent) if parent else None,
+            parent=str(self._branch.head) if self._branch.head else None,
             node=node,
             step=step,
             state=state,
@@ -68,6 +66,7 @@ class BranchStore:
         )
         with _translated():
             row = checkpoint(run=self._run, body=body, key=secrets.token_hex(16), actor=self._actor)
+        self._branch.head = row.pk
         return Snapshot(id=str(row.pk), node=node, step=step, state=state)
 
     def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
@@ -91,10 +90,6 @@ class BranchStore:
                 actor=self._actor,
             )
         return messages.stop_of(pause_out(made.pause), list(proposals))
-
-    def look(self, stop: Stop) -> Stop:
-        """The pause as it stands now."""
-        return messages.stop_of(pause_out(Pause.objects.get(pk=uuid.UUID(stop.id))))
 
     def consume(self, call: Call, *, facts: dict[str, Any]) -> Permit:
         """Uses the grant of an allowed call; the key of this attempt lives in this call's memory only."""

@@ -63,11 +63,6 @@ class HttpStore:
             made = self._client.pause(self._run, body, key=f"{self._branch}/{key}")
         return messages.stop_of(made, list(proposals))
 
-    def look(self, stop: Stop) -> Stop:
-        """The pause as it stands now."""
-        with _translated():
-            return messages.stop_of(self._client.get_pause(UUID(stop.id)))
-
     def consume(self, call: Call, *, facts: dict[str, Any]) -> Permit:
         """Uses the grant of an allowed call; the client's key of this attempt lives in memory only."""
         body = wire.ConsumeBody.from_text(

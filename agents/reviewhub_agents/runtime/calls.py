@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from reviewhub_agents import canonical
 
-from .errors import AskedAgain, NotAdvanced, Paused, ToolError
+from .errors import AskedAgain, Paused, ToolError
 from .recovery import Move, next_move
 from .results import ToolResult, result_of
 from .store import Call, Permit, Proposal, Snapshot, Status, Store
@@ -18,6 +19,7 @@ from .tools import Tool, ToolRun
 
 RETRY_SECONDS = 0.5
 MAX_ERROR = 2000
+GONE = "The process that ran it is gone; nobody knows whether it happened."
 
 
 class Calls:
@@ -38,18 +40,20 @@ class Calls:
         # Every call is answered before any runs: a branch that waits is given up, and nothing may run for it.
         if any(self._move(call) is Move.WAIT for call in stop.calls):
             raise Paused
-        for number, call in enumerate(stop.calls):
-            tries = 0
-            while self._move(call) is not Move.USE:
-                self._advance(call, facts[call.key], tries)
-                stop, before = self._store.look(stop), call
-                call = stop.calls[number]
-                if self._move(call) is Move.WAIT:
-                    raise Paused
-                if (call.state, call.attempt) == (before.state, before.attempt):
-                    raise NotAdvanced(f"{call.tool} is still {call.state}")
-                tries += 1
-        return [result_of(call) for call in stop.calls]
+        return [result_of(self._finish(call, facts[call.key])) for call in stop.calls]
+
+    def _finish(self, call: Call, facts: dict[str, Any]) -> Call:
+        tries = 0
+        while (move := self._move(call)) is not Move.USE:
+            if move is Move.ASK:
+                self._store.outcome(call, attempt=call.attempt, status="unknown", error=GONE)
+            if move is not Move.RUN:
+                raise Paused
+            if tries:
+                time.sleep(RETRY_SECONDS * 2 ** (tries - 1))
+            call = self._attempt(call, facts)
+            tries += 1
+        return call
 
     def _move(self, call: Call) -> Move:
         tool = self._tools.get(call.tool)
@@ -57,40 +61,27 @@ class Calls:
             state=call.state, effect=call.effect, attempt=call.attempt, tries=tool.tries if tool else 1
         )
 
-    def _advance(self, call: Call, facts: dict[str, Any], tries: int) -> None:
-        if self._move(call) is Move.ASK:
-            self._store.outcome(
-                call,
-                attempt=call.attempt,
-                status="unknown",
-                error="The process that ran it is gone; nobody knows whether it happened.",
-            )
-            raise Paused
-        if tries:
-            time.sleep(RETRY_SECONDS * 2 ** (tries - 1))
+    def _attempt(self, call: Call, facts: dict[str, Any]) -> Call:
+        """Starts the call once, and writes down how it ended; the call as the ledger has it then."""
         try:
             permit = self._store.consume(call, facts=facts)
         except AskedAgain as again:
             raise Paused from again
-        self._run(call, permit)
+        status, result, error = self._run(call, permit)
+        self._store.outcome(call, attempt=permit.attempt, status=status, result=result, error=error)
+        return replace(call, state=status, attempt=permit.attempt, result=result, error=error)
 
-    def _run(self, call: Call, permit: Permit) -> None:
+    def _run(self, call: Call, permit: Permit) -> tuple[Status, str | None, str]:
         tool = self._tools.get(call.tool)
         if tool is None:  # a gate: the permit is all there is to it
-            self._store.outcome(call, attempt=permit.attempt, status="succeeded", result=permit.arguments)
-            return
-        status: Status = "succeeded"
-        result, said = None, ""
+            return "succeeded", permit.arguments, ""
         try:
-            result = canonical.dumps(_perform(self._store, tool, call, permit))
+            return "succeeded", canonical.dumps(_perform(self._store, tool, call, permit)), ""
         except ToolError as error:
-            status, said = "failed", str(error) or "The tool did not say why."
+            return "failed", None, str(error)[:MAX_ERROR] or "The tool did not say why."
         except Exception as error:  # noqa: BLE001  whatever a tool raises: is it certain that nothing happened?
-            status = "unknown" if call.effect == "once" else "failed"
-            said = f"{type(error).__name__}: {error}"
-        self._store.outcome(
-            call, attempt=permit.attempt, status=status, result=result, error=said[:MAX_ERROR]
-        )
+            said = f"{type(error).__name__}: {error}"[:MAX_ERROR]
+            return ("unknown" if call.effect == "once" else "failed"), None, said
 
 
 def _perform(store: Store, tool: Tool[Any], call: Call, permit: Permit) -> Any:

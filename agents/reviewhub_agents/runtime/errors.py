@@ -19,10 +19,6 @@ class StateError(Exception):
     """The state cannot be saved, or a saved one cannot be read by this version of the agent."""
 
 
-class NotAdvanced(Exception):
-    """A call that was decided still waits; going on would ask for ever."""
-
-
 class Fenced(Exception):
     """This process may not write for the branch any more: another one holds it, or it ended or went on elsewhere."""
 

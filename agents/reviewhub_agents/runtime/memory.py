@@ -63,10 +63,6 @@ class MemoryStore:
             raise ReplayDiverged(f"{key} asked for something else before")
         return self._stop(key)
 
-    def look(self, stop: Stop) -> Stop:
-        """The pause as it stands now."""
-        return self._stop(next(key for key, id_ in self._ids.items() if id_ == stop.id))
-
     def consume(self, call: Call, *, facts: dict[str, Any]) -> Permit:
         """Uses the grant of an allowed call, or begins a new attempt."""
         self._check()

@@ -121,9 +121,6 @@ class Store(Protocol):
             ReplayDiverged: the pause under this key asked for something else.
         """
 
-    def look(self, stop: Stop) -> Stop:
-        """The pause as it stands now."""
-
     def consume(self, call: Call, *, facts: dict[str, Any]) -> Permit:
         """Uses the grant of an allowed call, or begins a new attempt of a `read` or `idempotent` one.
 
