@@ -41,3 +41,11 @@ def agents_of(workspace_id: uuid.UUID) -> QuerySet[Agent]:
     """All agents with team, owner and keys, by name."""
     rows = Agent.objects.filter(workspace_id=workspace_id).select_related("team", "owner__person")
     return rows.prefetch_related("keys").order_by("name")
+
+
+def active_member(*, person_id: uuid.UUID, workspace_id: uuid.UUID) -> Member | None:
+    """The person's membership of one workspace as it is now, or None; sockets ask again with this."""
+    rows = Member.objects.filter(
+        person_id=person_id, workspace_id=workspace_id, is_active=True, person__is_active=True
+    )
+    return rows.select_related("person", "workspace").first()

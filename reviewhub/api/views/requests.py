@@ -61,7 +61,7 @@ class RequestView(PersonView):
 class Requests(PersonView):
     """`GET /requests`"""
 
-    @extend_schema(responses=wire.RequestList)
+    @extend_schema(operation_id="requests_list", responses=wire.RequestList)
     def get(self, request: Request) -> HttpResponse:
         """The queue: what is due first comes first. `?state=`, `?q=`, `?cursor=`."""
         scope = scope_of(caller_of(request))
@@ -106,7 +106,11 @@ class Decide(RequestView):
 class BulkDecide(RequestView):
     """`POST /requests/decide`"""
 
-    @extend_schema(request=wire.BulkDecideBody, responses={200: wire.BulkDecideOut, 422: wire.BulkDecideOut})
+    @extend_schema(
+        operation_id="requests_decide_bulk",
+        request=wire.BulkDecideBody,
+        responses={200: wire.BulkDecideOut, 422: wire.BulkDecideOut},
+    )
     def post(self, request: Request) -> HttpResponse:
         """Several answers, each naming its request, each in a transaction of its own; 422 when none counted."""
         key, body = key_of(request), read_tree(request)
