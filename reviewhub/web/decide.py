@@ -23,6 +23,7 @@ from reviewhub.reviews.claim import claim as claim_request
 from reviewhub.reviews.comment import comment as comment_on
 from reviewhub.reviews.decide import decide as decide_request
 from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.lock import check_open, check_shown
 from reviewhub.reviews.queries import by_number
 from reviewhub.reviews.release import release as release_request
 from reviewhub.web.access import actor, page
@@ -66,6 +67,13 @@ def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
     except BadJson as problem:
         errors = [f"{one['path'] or '/'}: {one['message']}" for one in problem.errors]
         return render_review(request, caller, row, typed=_with(typed, errors), status=422)
+    try:
+        # Before a confirmation is asked for: what is over, or was changed, needs none.
+        check_open(row)
+        check_shown(row, version=body.version, digest=body.digest)
+    except Conflict as conflict:
+        if not _is_repeat(caller, row):
+            return _conflict(request, caller, row, typed, conflict)
     if _asks_again(given, row, shown, typed):
         return render_review(request, caller, row, typed=_with(typed, [], asks_confirm=True))
     try:
@@ -88,6 +96,11 @@ def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
         return render_review(request, caller, fresh, typed=_with(typed, errors), status=problem.status)
     messages.success(request, _told(row, typed.mode, out))
     return redirect(f"/{caller.member.workspace.slug}/requests/{row.number}")
+
+
+def _is_repeat(caller: MemberCaller, row: ReviewRequest) -> bool:
+    """Whether this person has voted here already: a second click may be the first one again, which the key tells."""
+    return row.reviews.filter(member=caller.member).exists()
 
 
 @require_POST
@@ -121,8 +134,12 @@ def comment(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> H
 @page(Action.REQUEST_CLAIM, of=find)
 def claim(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
     """Takes the request for a while, or gives it back."""
-    act = release_request if request.POST.get("release") else claim_request
-    act(request_id=row.pk, member=caller.member, actor=actor(request, caller))
+    by = actor(request, caller)
+    if request.POST.get("release"):
+        release_request(request_id=row.pk, member=caller.member, actor=by)
+    else:
+        take_over = request.POST.get("take_over") == "1"
+        claim_request(request_id=row.pk, member=caller.member, actor=by, take_over=take_over)
     back = "queue" if request.POST.get("back") == "queue" else f"requests/{row.number}"
     return redirect(f"/{caller.member.workspace.slug}/{back}")
 

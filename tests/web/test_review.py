@@ -362,3 +362,16 @@ def test_hidden_characters_are_escapes_in_the_editor_and_survive_it(cast: Cast, 
         assert "\\u202e" in form
     assert send(client, row, "edit", **{"f:/c": "new"}).status_code == 302
     assert arguments(row) == before.replace('"old"', '"new"')
+
+
+def test_what_somebody_claimed_is_taken_over_by_a_button(
+    cast: Cast, as_: Callable[[Member], Client]
+) -> None:
+    row = waiting(cast.support)
+    cast.alice.teams.add(cast.support)
+    alice, bob = as_(cast.alice), as_(cast.bob)
+    alice.post(path_of(row, "/claim"))
+    assert "Take over" in get(bob, row)
+    bob.post(path_of(row, "/claim"), {"take_over": "1"})
+    row.refresh_from_db()
+    assert row.claimed_by == cast.bob
