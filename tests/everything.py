@@ -113,7 +113,16 @@ def main() -> int:
         leave_out("PostgreSQL + Redis", "not both answer", required="REQUIRE_SERVERS")
     if not options.chaos:
         if chromium := browser():
-            arguments = ["-c", "tests/e2e/pytest.ini", "--rootdir", ".", "--confcutdir", ".", "tests/e2e", *rest]
+            arguments = [
+                "-c",
+                "tests/e2e/pytest.ini",
+                "--rootdir",
+                ".",
+                "--confcutdir",
+                ".",
+                "tests/e2e",
+                *rest,
+            ]
             note("Browser", passed=run("Browser", arguments, {"CHROMIUM": chromium}))
         else:
             leave_out("Browser", "no Chromium (apt-get install chromium)", required="REQUIRE_BROWSER")

@@ -22,8 +22,8 @@ from reviewhub.reviews.ask import ask as ask_agent
 from reviewhub.reviews.claim import claim as claim_request
 from reviewhub.reviews.comment import comment as comment_on
 from reviewhub.reviews.decide import decide as decide_request
-from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.lock import check_open, check_shown
+from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import by_number
 from reviewhub.reviews.release import release as release_request
 from reviewhub.web.access import actor, page

@@ -46,6 +46,11 @@ class Field:
         """Whether the form holds something else than the call."""
         return bool(self.was) or bool(self.error)
 
+    @property
+    def textarea(self) -> str:
+        """The value as the content of a textarea: HTML drops the first line break, so that of the value is kept."""
+        return f"\n{self.value}"
+
 
 def write_only_paths(schema_text: str, arguments_text: str) -> frozenset[str]:
     """JSON pointers into these arguments that the schema marks `writeOnly`: masked on every surface."""

@@ -364,9 +364,7 @@ def test_hidden_characters_are_escapes_in_the_editor_and_survive_it(cast: Cast, 
     assert arguments(row) == before.replace('"old"', '"new"')
 
 
-def test_what_somebody_claimed_is_taken_over_by_a_button(
-    cast: Cast, as_: Callable[[Member], Client]
-) -> None:
+def test_what_somebody_claimed_is_taken_over_by_a_button(cast: Cast, as_: Callable[[Member], Client]) -> None:
     row = waiting(cast.support)
     cast.alice.teams.add(cast.support)
     alice, bob = as_(cast.alice), as_(cast.bob)
