@@ -168,11 +168,11 @@ def test_a_read_may_be_started_again(keeper: Keeper) -> None:
 
 def test_the_first_record_stays(keeper: Keeper) -> None:
     store = keeper.store
-    assert store.kept("1/work/x/1") is None
-    store.keep("1/work/x/1", Kept(digest="d", value='{"n":1.50}'))
-    store.keep("1/work/x/1", Kept(digest="e", value="2"))
-    assert store.kept("1/work/x/1") == Kept(digest="d", value='{"n":1.50}')
-    assert keeper.over().kept("1/work/x/1") == Kept(digest="d", value='{"n":1.50}')
+    assert store.kept("1/step/x/1") is None
+    store.keep("1/step/x/1", Kept(digest="d", value='{"n":1.50}'))
+    store.keep("1/step/x/1", Kept(digest="e", value="2"))
+    assert store.kept("1/step/x/1") == Kept(digest="d", value='{"n":1.50}')
+    assert keeper.over().kept("1/step/x/1") == Kept(digest="d", value='{"n":1.50}')
 
 
 def test_after_the_end_nothing_is_written(keeper: Keeper) -> None:

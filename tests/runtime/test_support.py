@@ -45,7 +45,7 @@ def test_it_waits_for_the_refund_and_pays_what_was_approved() -> None:
     store.decide("approve")
     assert run(support, store) == "finished"
     assert [(order, amount) for order, amount, _ in support_shop.refunds()] == [("8812", "1240.00")]
-    assert support_shop.emails() == [("mona.feld@example.com", "Your refund for order 8812")]
+    assert support_shop.emails() == [("mona@example.com", "Your refund for order 8812")]
     assert store.result == '"Refunded 1240.00; the customer knows."'
 
 
@@ -63,7 +63,7 @@ def test_without_the_refund_it_explains_and_finishes(type_: str, value: str | No
     store.decide(type_, value=value, message="The photo shows another desk.")
     assert run(support, store) == "finished"
     assert support_shop.refunds() == []
-    assert support_shop.emails() == [("mona.feld@example.com", "About order 8812")]
+    assert support_shop.emails() == [("mona@example.com", "About order 8812")]
     body = json.loads(messages(store)[-3]["tool_calls"][0]["function"]["arguments"])["body"]
     assert (value or "The photo shows another desk.") in body
     assert store.result == '"Nothing was refunded; the customer knows."'
