@@ -24,9 +24,9 @@ class DbNow(Func):
         return self.as_sql(compiler, connection, template="clock_timestamp()", **context)
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        """SQLite keeps text; milliseconds compare correctly with the six digits that Django writes."""
+        """SQLite keeps and compares text: six digits, as Django writes them, or equal moments would not be equal."""
         # Each % is doubled twice: for the template here, and for the parameters of the whole statement.
-        moment = "STRFTIME('%%%%Y-%%%%m-%%%%d %%%%H:%%%%M:%%%%f', 'now')"
+        moment = "(STRFTIME('%%%%Y-%%%%m-%%%%d %%%%H:%%%%M:%%%%f', 'now') || '000')"
         return self.as_sql(compiler, connection, template=moment, **context)
 
 
