@@ -18,6 +18,7 @@ from reviewhub.api.authentication import AgentKeyAuthentication, KeyThrottle, Pe
 from reviewhub.api.authentication import actor_of as actor_of
 from reviewhub.core.errors import Forbidden
 from reviewhub.core.idempotency import check_key
+from reviewhub.core.limits import limits
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import branch_for_agent, run_for_agent
 
@@ -31,6 +32,10 @@ class Body:
 
     tree: canonical.Tree
     digest: str
+
+    def read(self, model: type[Message]) -> Message:
+        """The body as a message of the contract. Raises BadJson with the path of each fault."""
+        return model.from_tree(self.tree, limits=limits())
 
 
 class AgentView(APIView):
@@ -80,7 +85,7 @@ def read_tree(request: Request) -> Body:
 
 def read(request: Request, model: type[Message]) -> Message:
     """The body as a message of the contract. Raises BadJson with the path of each fault."""
-    return model.from_tree(read_tree(request).tree)
+    return read_tree(request).read(model)
 
 
 def key_of(request: Request) -> str:

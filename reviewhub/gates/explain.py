@@ -12,18 +12,18 @@ from reviewhub.gates.prepare import because_text, failed_names
 from reviewhub.policies.evaluate import Resolved
 from reviewhub.policies.explain import explain as explain_policy
 from reviewhub.policies.facts import call_facts
-from reviewhub.tools.models import Tool
+from reviewhub.tools.see import known
 
 
 def explain(*, agent: Agent, environment: str, body: wire.ExplainBody) -> wire.ExplainOut:
     """The answer of the policy in force; nothing is stored, not even that the tool was named."""
-    tool = Tool.objects.filter(agent=agent, name=body.tool).first() or Tool(agent=agent, name=body.tool)
+    tool = known(agent=agent, names=[body.tool])[body.tool]
     arguments = body.canonical_arguments
-    known = call_facts(tool=tool, arguments=arguments, failed_checks=failed_names(body.checks))
-    if known.errors:
-        raise Invalid("The arguments are not what the tool's schema allows.", errors=known.errors)
+    read = call_facts(tool=tool, arguments=arguments, failed_checks=failed_names(body.checks))
+    if read.errors:
+        raise Invalid("The arguments are not what the tool's schema allows.", errors=read.errors)
     found = explain_policy(
-        workspace_id=agent.workspace_id, agent=agent, environment=environment, call=known.facts
+        workspace_id=agent.workspace_id, agent=agent, environment=environment, call=read.facts
     )
     return explained(found.answer)
 

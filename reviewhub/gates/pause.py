@@ -71,8 +71,8 @@ def pause(
     before = answered(scope=scope, key=key, body_digest=body_digest)
     if before is not None:
         return Paused(pause=Pause.objects.get(pk=uuid.UUID(before)), created=False)
-    prepared = prepare(run=run, agent=agent, calls=body.tool_calls)
     made = draft(branch=branch, message=body.checkpoint) if body.checkpoint else None
+    prepared = prepare(run=run, agent=agent, calls=body.tool_calls)
     with transaction.atomic(durable=True):
         kept = claim(scope=scope, key=key, body_digest=body_digest)
         if kept.answer is not None:

@@ -18,7 +18,7 @@ from reviewhub.toolcalls.claims import claims_text
 from reviewhub.toolcalls.propose import Proposal
 from reviewhub.toolcalls.states import CallState
 from reviewhub.tools.models import Tool
-from reviewhub.tools.see import see
+from reviewhub.tools.see import known, see
 
 STATE_OF = {
     "allow": CallState.ALLOWED,
@@ -46,11 +46,14 @@ def prepare(*, run: Run, agent: Agent, calls: Sequence[wire.ToolCallIn]) -> list
         Invalid: a call names no tool, its arguments are too large or not what the tool's schema allows; every
             error with its path in the body.
     """
-    tools = see(agent=agent, names=[call.tool for call in calls])
+    names = [call.tool for call in calls]
+    tools = known(agent=agent, names=names)
     read = [_read(position, call, tools[call.tool]) for position, call in enumerate(calls)]
     errors = [error for _, _, found in read for error in found]
     if errors:
         raise Invalid("The arguments are not what the tool's schema allows.", errors=errors)
+    # Only now: what is refused leaves nothing behind.
+    tools = see(agent=agent, names=names)
     answers = evaluate(
         workspace_id=run.workspace_id,
         agent=agent,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from django.db import IntegrityError, transaction
+from reviewhub_agents.wire.fields import time_text
 
 from reviewhub.accounts.models import Team, Workspace
 from reviewhub.audit.record import record
@@ -90,5 +91,5 @@ def _changed(latest: PolicyVersion | None) -> Changed:
         f"{latest.author_name} published v{latest.number} meanwhile.",
         number=latest.number,
         by=latest.author_name,
-        at=latest.published_at.isoformat(),
+        at=time_text(latest.published_at),
     )

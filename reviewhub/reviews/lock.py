@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q
+from reviewhub_agents.wire.fields import time_text
 
 from reviewhub.core.clock import DbNow
 from reviewhub.core.errors import NotFound
@@ -51,7 +52,7 @@ def check_open(row: ReviewRequest) -> None:
             raise Expired(**final_facts(row))
         raise AlreadyDecided(f"{row.decided_by_name} already decided this: {row.state}.", **final_facts(row))
     if not ReviewRequest.objects.filter(IN_TIME, pk=row.pk).exists():
-        raise Expired(state=row.state, deadline_at=row.deadline_at.isoformat() if row.deadline_at else None)
+        raise Expired(state=row.state, deadline_at=time_text(row.deadline_at) if row.deadline_at else None)
 
 
 def check_shown(row: ReviewRequest, *, version: int, digest: str) -> None:
@@ -69,6 +70,6 @@ def final_facts(row: ReviewRequest) -> dict[str, Any]:
     return {
         "state": row.state,
         "by": row.decided_by_name,
-        "decided_at": row.decided_at.isoformat() if row.decided_at else None,
+        "decided_at": time_text(row.decided_at) if row.decided_at else None,
         "version": row.version,
     }

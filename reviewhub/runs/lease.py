@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import F, Q
+from reviewhub_agents.wire.fields import time_text
 
 from reviewhub.core import clock
 from reviewhub.core.clock import DbNow
@@ -57,7 +58,7 @@ def claim(*, branch_id: uuid.UUID, owner: str, seconds: int) -> Branch:
         raise NotFound()
     if taken != 1:
         fence.check_open(branch)
-        until = branch.lease_until.isoformat() if branch.lease_until else None
+        until = time_text(branch.lease_until) if branch.lease_until else None
         raise BranchHeld(owner=branch.lease_owner, lease_until=until)
     return branch
 

@@ -1,7 +1,8 @@
-"""What may happen to a tool call when somebody wants to run it, or finds it after a crash: pure tables.
+"""What may happen to a tool call when somebody wants to run it: a pure table.
 
-The rule behind both: a call with effect `once` gets one attempt, and what nobody knows the end of goes to a person.
-Everything else may run again, for running it again does no harm.
+A call with effect `once` gets one attempt, and what nobody knows the end of goes to a person. Everything else may run
+again, for running it again does no harm. What a worker does with a call that it finds after a crash is the runtime's:
+`reviewhub_agents.runtime`.
 """
 
 from __future__ import annotations
@@ -18,15 +19,6 @@ class AtConsume(StrEnum):
     ALREADY_CONSUMED = "already_consumed"  # 409: another process had it, and it must not run twice
     NOT_ALLOWED = "not_allowed"  # 409: nobody said yes, or a person has to look first
     TWIN_IN_DOUBT = "twin_in_doubt"  # 409: an equal call is under way or unknown on another branch
-
-
-class AtRecovery(StrEnum):
-    """What a worker does with a call that it finds while it goes on with a branch."""
-
-    RUN = "run"  # consume and run it
-    WAIT = "wait"  # a person or a living owner has it
-    USE_RESULT = "use_result"  # it ended: its result, error or refusal is the answer
-    MARK_UNKNOWN = "mark_unknown"  # it may or may not have happened: ask a person
 
 
 def at_consume(
@@ -52,25 +44,6 @@ def at_consume(
     if state == "succeeded":
         return AtConsume.ALREADY_CONSUMED
     return AtConsume.NOT_ALLOWED
-
-
-def at_recovery(*, state: str, effect: str, owner_alive: bool, attempt_left: bool = True) -> AtRecovery:
-    """What happens to a call that a worker finds in `state` when it takes a branch over.
-
-    Args:
-        owner_alive: whether whoever started the attempt still renews its lease; a slow owner is not a dead one.
-        attempt_left: whether the tool's retry policy allows one more attempt.
-    """
-    if state == "allowed":
-        return AtRecovery.RUN
-    if state == "started":
-        if owner_alive:
-            return AtRecovery.WAIT
-        again = repeatable(effect) and attempt_left
-        return AtRecovery.RUN if again else AtRecovery.MARK_UNKNOWN
-    if state in ("succeeded", "failed", "denied", "skipped"):
-        return AtRecovery.USE_RESULT
-    return AtRecovery.WAIT
 
 
 def repeatable(effect: str) -> bool:

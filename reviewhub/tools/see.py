@@ -16,6 +16,20 @@ from reviewhub.tools.rules import name_fault
 SEEN_EVERY = timedelta(minutes=1)
 
 
+def known(*, agent: Agent, names: Iterable[str]) -> dict[str, Tool]:
+    """The tools that an agent's calls name, by name; one that was never heard of is a row that nobody saved.
+
+    Raises:
+        Invalid: a name is empty, too long, or holds control characters.
+    """
+    wanted = _checked(names)
+    found = _by_name(agent, wanted)
+    return {
+        name: found.get(name) or Tool(workspace_id=agent.workspace_id, agent=agent, name=name)
+        for name in wanted
+    }
+
+
 @transaction.atomic
 def see(*, agent: Agent, names: Iterable[str]) -> dict[str, Tool]:
     """The tools that an agent's calls name, by name; makes a row for each one that was never heard of.
@@ -26,10 +40,7 @@ def see(*, agent: Agent, names: Iterable[str]) -> dict[str, Tool]:
     Raises:
         Invalid: a name is empty, too long, or holds control characters.
     """
-    wanted = sorted(set(names))
-    for name in wanted:
-        if (fault := name_fault(name)) is not None:
-            raise Invalid.at("/tool", fault)
+    wanted = _checked(names)
     found = _by_name(agent, wanted)
     now = clock.now()
     missing = [name for name in wanted if name not in found]
@@ -47,6 +58,14 @@ def see(*, agent: Agent, names: Iterable[str]) -> dict[str, Tool]:
         [tool for tool in found.values() if tool.last_seen_at is None or tool.last_seen_at < now - SEEN_EVERY]
     )
     return found
+
+
+def _checked(names: Iterable[str]) -> list[str]:
+    wanted = sorted(set(names))
+    for name in wanted:
+        if (fault := name_fault(name)) is not None:
+            raise Invalid.at("/tool", fault)
+    return wanted
 
 
 def _by_name(agent: Agent, names: list[str]) -> dict[str, Tool]:

@@ -13,6 +13,7 @@ from reviewhub_agents.canonical import BadJson
 
 from reviewhub.accounts.permissions import Action, MemberCaller, require, scope_of
 from reviewhub.core.errors import ReviewHubError
+from reviewhub.core.limits import limits
 from reviewhub.reviews.decide import decide
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import visible
@@ -95,7 +96,7 @@ def _one(
         out = decide(
             request_id=pick.row.pk,
             member=caller.member,
-            body=wire.DecideBody.from_tree(tree),
+            body=wire.DecideBody.from_tree(tree, limits=limits()),
             body_digest=canonical.body_digest(tree),
             key=f"{key}-{pick.row.number}",
             actor=actor(request, caller),

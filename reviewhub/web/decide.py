@@ -18,6 +18,7 @@ from reviewhub_agents.canonical import BadJson
 
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.core.errors import Conflict, Invalid, ReviewHubError
+from reviewhub.core.limits import limits
 from reviewhub.reviews.ask import ask as ask_agent
 from reviewhub.reviews.claim import claim as claim_request
 from reviewhub.reviews.comment import comment as comment_on
@@ -61,7 +62,7 @@ def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
     typed, tree = _read(given, row, shown)
     try:
         _check(given, row, shown, typed)
-        body = wire.DecideBody.from_tree(tree)
+        body = wire.DecideBody.from_tree(tree, limits=limits())
     except NotSent as problem:
         return render_review(request, caller, row, typed=_with(typed, problem.errors), status=422)
     except BadJson as problem:

@@ -88,7 +88,7 @@ def test_b57_others_are_told_who_and_when(cast: Cast, reviewer: PersonHttp, wait
     late = dave.decide(waiting, "reject", message="no")
     assert (late.status, late.code) == (409, "already_decided")
     assert late.json["by"] == "Bob"
-    assert late.json["decided_at"]
+    assert late.json["decided_at"].endswith("Z")
     assert late.json["state"] == "approved"
     decided_once()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reviewhub.toolcalls.recovery import AtConsume, AtRecovery, at_consume, at_recovery
+from reviewhub.toolcalls.recovery import AtConsume, at_consume
 
 STATES = ["proposed", "waiting", "allowed", "denied", "started", "succeeded", "failed", "unknown", "skipped"]
 FRESH, SAME = AtConsume.FRESH_ATTEMPT, AtConsume.SAME_ANSWER
@@ -56,34 +56,6 @@ def test_an_equal_call_in_doubt_elsewhere_holds_this_one(effect, twins, expected
 
 def test_attempts_end():
     assert at_consume(state="failed", effect="read", same_key=False, attempt_left=False) == GONE
-
-
-RUN, WAIT = AtRecovery.RUN, AtRecovery.WAIT
-USE, ASK = AtRecovery.USE_RESULT, AtRecovery.MARK_UNKNOWN
-
-RECOVERY = {
-    # state: (once, dead), (once, alive), (idempotent, dead), (idempotent, alive)
-    "proposed": (WAIT, WAIT, WAIT, WAIT),
-    "waiting": (WAIT, WAIT, WAIT, WAIT),
-    "allowed": (RUN, RUN, RUN, RUN),
-    "denied": (USE, USE, USE, USE),
-    "started": (ASK, WAIT, RUN, WAIT),
-    "succeeded": (USE, USE, USE, USE),
-    "failed": (USE, USE, USE, USE),
-    "unknown": (WAIT, WAIT, WAIT, WAIT),
-    "skipped": (USE, USE, USE, USE),
-}
-
-
-@pytest.mark.parametrize("state", STATES)
-def test_recovery(state):
-    cases = [("once", False), ("once", True), ("idempotent", False), ("idempotent", True)]
-    found = tuple(at_recovery(state=state, effect=effect, owner_alive=alive) for effect, alive in cases)
-    assert found == RECOVERY[state]
-
-
-def test_a_read_that_dies_too_often_goes_to_a_person():
-    assert at_recovery(state="started", effect="read", owner_alive=False, attempt_left=False) == ASK
 
 
 def test_the_tables_know_every_state():

@@ -62,15 +62,13 @@ from .enums import (
 )
 from .events import EventList, EventOut
 from .fields import (
-    MAX_ARGUMENTS_BYTES,
     MAX_BULK,
     MAX_DURATION,
     MAX_ITEMS,
     MAX_LABELS,
-    MAX_TEXT_BYTES,
-    MAX_TOOL_CALLS,
     Json,
     JsonObject,
+    Limits,
     duration_text,
     time_text,
 )
@@ -112,13 +110,10 @@ from .runs import (
 from .tools import ExplainBody, ExplainOut, RequirementOut, Retry, ToolOut, ToolRegister
 
 __all__ = [
-    "MAX_ARGUMENTS_BYTES",
     "MAX_BULK",
     "MAX_DURATION",
     "MAX_ITEMS",
     "MAX_LABELS",
-    "MAX_TEXT_BYTES",
-    "MAX_TOOL_CALLS",
     "AllowedDecision",
     "AnswerBody",
     "Arguments",
@@ -172,6 +167,7 @@ __all__ = [
     "HeartbeatOut",
     "Json",
     "JsonObject",
+    "Limits",
     "ObservationBody",
     "ObservationOut",
     "ObservedCall",

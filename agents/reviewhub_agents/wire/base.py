@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from reviewhub_agents.canonical import BadJson, Fault, Number, Tree, dumps, parse, pointer
 
-from .fields import RAW, duration_text, time_text
+from .fields import RAW, Limits, duration_text, time_text
 
 _CODES: Mapping[str, str] = {
     "missing": "missing",
@@ -64,13 +64,16 @@ class Wire(BaseModel):
         )
 
     @classmethod
-    def from_tree(cls, tree: Tree, *, lenient: bool = False) -> Self:
+    def from_tree(cls, tree: Tree, *, lenient: bool = False, limits: Limits | None = None) -> Self:
         """The message that `tree` says. Raises `BadBody` with the JSON pointer of each fault.
 
-        `lenient` ignores unknown fields, for reading the answers of a server that is newer than its client.
+        `limits` bound texts and lists; None takes any size. `lenient` ignores unknown fields, for reading the
+        answers of a server that is newer than its client.
         """
         try:
-            return cls.model_validate(tree, by_alias=True, by_name=False, extra="ignore" if lenient else None)
+            return cls.model_validate(
+                tree, by_alias=True, by_name=False, extra="ignore" if lenient else None, context=limits
+            )
         except ValidationError as error:
             raise BadBody(_faults(error)) from error
 

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from reviewhub_agents.canonical import BadJson, Number, parse
+from reviewhub_agents.canonical import MAX_BYTES, BadJson, Number, parse
 
 RAW: Final = "raw JSON value"
 """Marks a field whose value goes through as it is."""
-MAX_TEXT_BYTES: Final = 64_000
-MAX_ARGUMENTS_BYTES: Final = 1_000_000
-MAX_TOOL_CALLS: Final = 20
 MAX_LABELS: Final = 50
 MAX_ITEMS: Final = 100
 """Evidence, checks and other lists of claims of one tool call."""
 MAX_BULK: Final = 200
 MAX_DURATION: Final = timedelta(days=366)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a server takes in one message; an installation may set others. Sizes in bytes of UTF-8.
+
+    Only the reader who gives them to `from_tree` enforces them: a client leaves it to the server, which names its own.
+    """
+
+    text_bytes: int = 64_000
+    arguments_bytes: int = 1_000_000
+    tool_calls: int = 20
+
 
 T = TypeVar("T")
 Lax = Field(strict=False)
@@ -90,21 +101,36 @@ def duration_text(value: timedelta) -> str:
     return f"P{days}T{seconds}S" if seconds != "0" or not days else f"P{days}"
 
 
-def _bounded(value: str) -> str:
+def _bounded(value: str, info: ValidationInfo) -> str:
     size = len(value.encode("utf-8", "surrogatepass"))
-    if size > MAX_TEXT_BYTES:
+    if isinstance(info.context, Limits) and size > info.context.text_bytes:
         raise PydanticCustomError(
             "too_large",
             "The text has {size} bytes; the limit is {limit}.",
-            {"size": size, "limit": MAX_TEXT_BYTES},
+            {"size": size, "limit": info.context.text_bytes},
         )
     return value
 
 
-def _json_text(value: str) -> str:
+def _few_calls(value: Any, info: ValidationInfo) -> Any:
+    if isinstance(info.context, Limits) and isinstance(value, list) and len(value) > info.context.tool_calls:
+        raise PydanticCustomError(
+            "too_large",
+            "There are {count} tool calls; the limit is {limit}.",
+            {"count": len(value), "limit": info.context.tool_calls},
+        )
+    return value
+
+
+FewCalls = BeforeValidator(_few_calls)
+"""For a list of tool calls: no more than the limits allow."""
+
+
+def _json_text(value: str, info: ValidationInfo) -> str:
     """Check that `value` is the exact JSON text of an object, naming the path inside it when it is not."""
+    most = info.context.arguments_bytes if isinstance(info.context, Limits) else MAX_BYTES
     try:
-        tree = parse(value, max_bytes=MAX_ARGUMENTS_BYTES)
+        tree = parse(value, max_bytes=most)
     except BadJson as error:
         first = error.errors[0]
         raise PydanticCustomError(

@@ -10,7 +10,7 @@ from .base import Wire
 from .calls import OutcomeBody, ToolCallIn, ToolCallOut
 from .checkpoints import CheckpointIn, CheckpointRef
 from .enums import PauseStateField, ResumeKind, ResumeKindField
-from .fields import MAX_TOOL_CALLS, Epoch, Id, Name, Positive, Time
+from .fields import Epoch, FewCalls, Id, Name, Positive, Time
 from .runs import ContinueFrom
 
 
@@ -23,7 +23,7 @@ class Resume(Wire):
 class PauseBody(Wire):
     """`POST /runs/{run}/pauses` with an Idempotency-Key."""
 
-    tool_calls: Annotated[list[ToolCallIn], Field(min_length=1, max_length=MAX_TOOL_CALLS)]
+    tool_calls: Annotated[list[ToolCallIn], Field(min_length=1), FewCalls]
     branch: Name = "main"
     checkpoint: CheckpointIn | None = None
     resume: Resume = Resume(kind=ResumeKind.POLL)
@@ -57,7 +57,7 @@ class ObservedCall(ToolCallIn):
 class ObservationBody(Wire):
     """`POST /runs/{run}/observations`: recorded, nobody waits."""
 
-    tool_calls: Annotated[list[ObservedCall], Field(min_length=1, max_length=MAX_TOOL_CALLS)]
+    tool_calls: Annotated[list[ObservedCall], Field(min_length=1), FewCalls]
     branch: Name = "main"
     checkpoint: CheckpointIn | None = None
     epoch: Epoch | None = None

@@ -29,7 +29,7 @@ class Pauses(AgentView):
         paused = pause(
             run=found,
             agent=self.caller(request).agent,
-            body=wire.PauseBody.from_tree(body.tree),
+            body=body.read(wire.PauseBody),
             body_digest=_asked(body),
             key=key,
             actor=actor_of(request),
@@ -64,7 +64,7 @@ class Observations(AgentView):
         observed = observe(
             run=found,
             agent=self.caller(request).agent,
-            body=wire.ObservationBody.from_tree(body.tree),
+            body=body.read(wire.ObservationBody),
             body_digest=body.digest,
             key=key,
             actor=actor_of(request),

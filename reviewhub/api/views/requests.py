@@ -95,7 +95,7 @@ class Decide(RequestView):
         out = decide(
             request_id=row.pk,
             member=caller.member,
-            body=wire.DecideBody.from_tree(body.tree),
+            body=body.read(wire.DecideBody),
             body_digest=body.digest,
             key=key,
             actor=actor_of(request, caller),
@@ -114,7 +114,7 @@ class BulkDecide(RequestView):
     def post(self, request: Request) -> HttpResponse:
         """Several answers, each naming its request, each in a transaction of its own; 422 when none counted."""
         key, body = key_of(request), read_tree(request)
-        parsed = wire.BulkDecideBody.from_tree(body.tree)
+        parsed = body.read(wire.BulkDecideBody)
         results = [self._one(request, entry, key) for entry in parsed.decisions]
         some = any(result.status == 200 for result in results)
         return answer(wire.BulkDecideOut(results=results), status=200 if some else 422)

@@ -218,8 +218,9 @@ class _One:
 
 
 def _chunks(steps: Sequence[Step]) -> Iterator[tuple[int, Sequence[Step]]]:
-    for start in range(0, len(steps), wire.MAX_TOOL_CALLS):
-        yield start, steps[start : start + wire.MAX_TOOL_CALLS]
+    most = wire.Limits().tool_calls
+    for start in range(0, len(steps), most):
+        yield start, steps[start : start + most]
 
 
 def _outcome(step: Step) -> wire.OutcomeBody:

@@ -1,0 +1,88 @@
+"""The operator's limits hold on every way in, and what is refused leaves nothing behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reviewhub.toolcalls.models import Pause
+from reviewhub.tools.models import Tool
+from tests.cast import Cast
+from tests.driver import AgentHttp, PersonHttp, Reply, agent_of, call, policy
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def agent(cast: Cast) -> AgentHttp:
+    policy(cast.support, {"name": "All", "tool": "*", "action": "require"})
+    return agent_of(cast.support)
+
+
+def refused(reply: Reply, path: str, *words: str) -> None:
+    assert reply.status == 422, reply
+    error = reply.json["errors"][0]
+    assert (error["path"], error["code"]) == (path, "too_large")
+    for word in words:
+        assert word in error["message"]
+
+
+def test_the_number_of_calls_is_the_operators(agent: AgentHttp, settings: Any) -> None:
+    settings.LIMIT_TOOL_CALLS = 2
+    run = agent.run()["id"]
+    calls = [call(call_id=f"c{place}") for place in range(3)]
+    refused(agent.pause(run, *calls), "/tool_calls", "3", "2")
+    agent.pause(run, *calls[:2]).ok(201)
+    settings.LIMIT_TOOL_CALLS = 30
+    agent.pause(agent.run()["id"], *[call(call_id=f"c{place}") for place in range(25)]).ok(201)
+
+
+def test_the_length_of_a_text_is_the_operators_for_agents_and_people(
+    agent: AgentHttp, cast: Cast, settings: Any
+) -> None:
+    settings.LIMIT_TEXT_BYTES = 100
+    run = agent.run()["id"]
+    refused(agent.pause(run, call(reason="x" * 101)), "/tool_calls/0/reason", "101", "100")
+    (waiting,) = agent.pause(run, call(reason="x" * 100)).ok(201)["tool_calls"]
+    bob = PersonHttp(cast.bob)
+    refused(bob.decide(waiting, "reject", message="x" * 101), "/message", "101", "100")
+    settings.LIMIT_TEXT_BYTES = 200_000
+    bob.decide(waiting, "reject", message="x" * 100_000).ok()
+
+
+def test_the_page_keeps_to_the_same_limit(agent: AgentHttp, cast: Cast, settings: Any) -> None:
+    settings.LIMIT_TEXT_BYTES = 100
+    (waiting,) = agent.pause(agent.run()["id"], call()).ok(201)["tool_calls"]
+    bob = PersonHttp(cast.bob)
+    row = bob.get(f"/requests/{waiting['request']['id']}").ok()
+    form = {
+        "type": "reject",
+        "version": 1,
+        "digest": waiting["digest"],
+        "message": "x" * 101,
+        "key": "k" * 20,
+    }
+    answer = bob.client.post(f"/northwind/requests/{row['number']}/decide", form)
+    assert answer.status_code == 422
+    assert "the limit is 100" in answer.content.decode()
+    assert bob.get(f"/requests/{waiting['request']['id']}").ok()["state"] == "pending"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"tool_calls": [call("never_seen"), call("pay", arguments={"amount": "much"})]},
+        {"checkpoint": {"state": {"x": "y" * 200}}},
+        {"tool_calls": [call("never_seen"), call("a\u200b\u0001")]},
+    ],
+    ids=["arguments", "checkpoint", "name"],
+)
+def test_a_refused_pause_leaves_no_tool_behind(agent: AgentHttp, bad: dict[str, Any], settings: Any) -> None:
+    settings.LIMIT_STATE_BYTES = 100
+    schema = {"type": "object", "properties": {"amount": {"type": "number"}}}
+    agent.put("/tools/pay", {"effect": "once", "schema": schema}).ok(200, 201)
+    body = {"checkpoint": {"state": {}}, "tool_calls": [call("never_seen")], **bad}
+    assert agent.post(f"/runs/{agent.run()['id']}/pauses", body).status in (413, 422)
+    assert list(Tool.objects.values_list("name", flat=True)) == ["pay"]
+    assert not Pause.objects.exists()
