@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tests.runtime.agent import World, make
+from tests.runtime.agent import NewerTicket, World, make
 
 world = World()
 payer = make(world)
+newer_payer = make(world, NewerTicket)
 
 
 def new_world() -> World:

@@ -37,7 +37,13 @@ class World:
         return {"did": args.model_dump()["text"], "attempt": run.attempt}
 
 
-def make(world: World) -> Graph[Ticket]:
+class NewerTicket(Ticket):
+    """What a later version of the agent keeps."""
+
+    currency: str = "EUR"
+
+
+def make(world: World, state: type[Ticket] = Ticket) -> Graph[Ticket]:
     """read → decide → pay → END, with a model call in between."""
 
     def think(messages: list[dict[str, Any]]) -> dict[str, Any]:
@@ -46,7 +52,7 @@ def make(world: World) -> Graph[Ticket]:
         world.models += 1
         return {"role": "assistant", "content": f"pay {messages[-1]['content']}"}
 
-    graph = Graph("payer", Ticket, model=Scripted(think), result=lambda last: last.answer)
+    graph = Graph("payer", state, model=Scripted(think), result=lambda last: last.answer)
 
     @graph.tool("read", effect="read", tries=3)
     def read(args: Note, run: ToolRun) -> Any:
@@ -86,4 +92,4 @@ def make(world: World) -> Graph[Ticket]:
     return graph
 
 
-__all__ = ["GraphError", "Note", "Ticket", "ToolError", "World", "make"]
+__all__ = ["GraphError", "NewerTicket", "Note", "Ticket", "ToolError", "World", "make"]
