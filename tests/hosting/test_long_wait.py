@@ -27,27 +27,25 @@ from tests.cast import Cast
 from tests.driver import PersonHttp, agent_of, call, policy
 from tests.hosting.conftest import Hosted
 
-KEPT = set(
-    [
-        "Agent",
-        "CallVersion",
-        "Checkpoint",
-        "Comment",
-        "Decision",
-        "Event",
-        "EventPayload",
-        "Member",
-        "Person",
-        "PolicyVersion",
-        "PostReview",
-        "Question",
-        "Record",
-        "Review",
-        "SignInFailure",
-        "Team",
-        "Workspace",
-    ]
-)
+KEPT = {
+    "Agent",
+    "CallVersion",
+    "Checkpoint",
+    "Comment",
+    "Decision",
+    "Event",
+    "EventPayload",
+    "Member",
+    "Person",
+    "PolicyVersion",
+    "PostReview",
+    "Question",
+    "Record",
+    "Review",
+    "SignInFailure",
+    "Team",
+    "Workspace",
+}
 """Written once and never compared with the clock on the way to a resumption."""
 MONTH = timedelta(days=30)
 MOVED = (
