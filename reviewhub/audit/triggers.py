@@ -44,6 +44,7 @@ _ERASURE: Final = (
 GUARDS: Final = (
     Guard(table="audit_event"),
     Guard(table="audit_eventpayload", unless=_ERASURE),
+    Guard(table="checkpoints_blob"),
     Guard(table="checkpoints_checkpoint"),
     Guard(table="policies_policyversion"),
     Guard(table="toolcalls_callversion"),
@@ -78,7 +79,7 @@ def create_triggers(*, using: str = DEFAULT_DB_ALIAS) -> None:
 
 
 def drop_triggers(*, using: str = DEFAULT_DB_ALIAS) -> None:
-    """Drops every guard. For `audit.testing` and for `migrate` after a restore; nothing else calls it."""
+    """Drops every guard. For `audit.testing` and for `migrate`, which makes them again at its end; nothing else."""
     connection = connections[using]
     with connection.cursor() as cursor:
         for name, table in _present(connection).items():

@@ -1,16 +1,18 @@
-"""Everything about saving a checkpoint that needs no transaction: reading, checking, hashing, packing."""
+"""Everything about saving a checkpoint that needs no transaction: reading, checking, comparing, hashing, packing."""
 
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.conf import settings
 from reviewhub_agents import canonical, wire
 
-from reviewhub.checkpoints.load import load_state
+from reviewhub.checkpoints.load import known_tip, load_tip
 from reviewhub.checkpoints.models import Checkpoint
-from reviewhub.checkpoints.tree import State, apply_hints, encode_body, make_state
+from reviewhub.checkpoints.place import Placed, place
+from reviewhub.checkpoints.recall import Tip
+from reviewhub.checkpoints.tree import State, apply_hints, make_state
 from reviewhub.core.errors import Invalid
 from reviewhub.runs.models import Branch
 
@@ -21,6 +23,7 @@ class Draft:
 
     `existing` is one that was saved before: then it only has to be the head still, and the rest is empty. With
     `on_head` the parent is whatever is the head when it is saved; else it must be `parent` (None: none saved yet).
+    `placed` is the row on top of what the head was while the draft was made; `save` makes another if it moved on.
     """
 
     existing: Checkpoint | None = None
@@ -29,10 +32,14 @@ class Draft:
     node: str = ""
     step: int = 0
     plan: str = "null"
-    state_hash: str = ""
-    raw_length: int = 0
-    body: bytes = b""
     reason: str = ""
+    state: State = field(default_factory=lambda: State({}))
+    placed: Placed | None = None
+
+    @property
+    def state_hash(self) -> str:
+        """The hash of the state."""
+        return self.state.state_hash
 
 
 def draft(*, branch: Branch, message: wire.CheckpointIn) -> Draft:
@@ -43,67 +50,77 @@ def draft(*, branch: Branch, message: wire.CheckpointIn) -> Draft:
         message: the whole state, or hints against a parent, or the id of a checkpoint saved before.
 
     Raises:
-        Invalid: the state or a hint is not as it should be; a checkpoint that is named is not of this run.
+        Invalid: the state or a hint is not as it should be, or makes another state than the message says; a checkpoint
+            that is named is not of this run.
         TooLarge: the state is larger than LIMIT_STATE_BYTES, also when hints built it up.
-        CorruptCheckpoint: the parent of the hints does not match its hash.
+        CorruptCheckpoint: what the state would stand on does not match its hash.
     """
     if message.id is not None:
         return Draft(existing=_of_run(branch, message.id, "/checkpoint/id"))
-    return packed(
-        _state(branch, message),
-        on_head=not message.was_given("parent"),
-        parent=message.parent,
+    on_head = not message.was_given("parent")
+    parent = branch.head if on_head else message.parent
+    if message.has_hints and message.parent is not None:
+        before = _tip(branch, message.parent)
+        on: Tip | None = before
+        state = _hinted(before, message)
+    else:
+        state = _whole(message)
+        on = head_tip(branch) if parent == branch.head else None
+    placed = place(state, on=on) if parent == branch.head else None
+    return Draft(
+        on_head=on_head,
+        parent=parent,
         node=message.node,
         step=message.step,
         plan=message.plan.to_text() if message.plan else "null",
         reason=message.reason if isinstance(message, wire.CheckpointSave) else "",
+        state=placed.state if placed else state,
+        placed=placed,
     )
 
 
-def packed(
-    state: State,
-    *,
-    on_head: bool = False,
-    parent: uuid.UUID | None = None,
-    node: str = "",
-    step: int = 0,
-    plan: str = "null",
-    reason: str = "",
-) -> Draft:
-    """The draft for a state that is known already."""
-    return Draft(
-        on_head=on_head,
-        parent=parent,
-        node=node,
-        step=step,
-        plan=plan,
-        state_hash=state.state_hash,
-        raw_length=len(state.text.encode()),
-        body=encode_body(state),
-        reason=reason,
-    )
+def head_tip(branch: Branch) -> Tip | None:
+    """What the next checkpoint of a branch stands on; None before the first. Raises CorruptCheckpoint."""
+    if branch.head is None:
+        return None
+    found = known_tip(branch.head, run_id=branch.run_id)
+    return found or load_tip(Checkpoint.objects.defer("content").get(pk=branch.head))
 
 
-def _state(branch: Branch, message: wire.CheckpointIn) -> State:
-    most = settings.LIMIT_STATE_BYTES
+def _hinted(on: Tip, message: wire.CheckpointIn) -> State:
     try:
-        if message.parent is None or not message.has_hints:
-            return make_state(message.state, max_bytes=most)
         return apply_hints(
-            load_state(_of_run(branch, message.parent, "/checkpoint/parent")),
+            on.state,
             changed=message.changed or {},
             append=dict(message.append or {}),
             unchanged=message.unchanged or [],
             parent_hash=message.parent_hash,
-            max_bytes=most,
+            max_bytes=settings.LIMIT_STATE_BYTES,
         )
     except canonical.BadJson as error:
-        first = error.errors[0]
-        raise Invalid.at(f"/checkpoint{first['path']}", first["message"], first["code"]) from error
+        raise _refused(error) from error
+
+
+def _whole(message: wire.CheckpointIn) -> State:
+    try:
+        return make_state(message.state, max_bytes=settings.LIMIT_STATE_BYTES)
+    except canonical.BadJson as error:
+        raise _refused(error) from error
+
+
+def _refused(error: canonical.BadJson) -> Invalid:
+    first = error.errors[0]
+    return Invalid.at(f"/checkpoint{first['path']}", first["message"], first["code"])
+
+
+def _tip(branch: Branch, checkpoint_id: uuid.UUID) -> Tip:
+    found = known_tip(checkpoint_id, run_id=branch.run_id)
+    return found or load_tip(_of_run(branch, checkpoint_id, "/checkpoint/parent"))
 
 
 def _of_run(branch: Branch, checkpoint_id: uuid.UUID, path: str) -> Checkpoint:
-    found = Checkpoint.objects.filter(pk=checkpoint_id, run_id=branch.run_id).first()
+    rows = Checkpoint.objects.filter(pk=checkpoint_id, run_id=branch.run_id)
+    found = rows.select_related("branch").defer("content").first()
     if found is None:
         raise Invalid.at(path, "there is no such checkpoint of this run", code="not_found")
     return found

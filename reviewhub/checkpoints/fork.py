@@ -9,10 +9,11 @@ from django.db import IntegrityError, transaction
 from reviewhub_agents.canonical import Tree
 
 from reviewhub.audit.record import record
-from reviewhub.checkpoints.draft import Draft, packed
+from reviewhub.checkpoints.draft import Draft
 from reviewhub.checkpoints.kinds import CheckpointForked
-from reviewhub.checkpoints.load import load_state, parse_state
+from reviewhub.checkpoints.load import load_tip, parse_state
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.place import Placed, place
 from reviewhub.checkpoints.save import insert
 from reviewhub.core.actors import Actor
 from reviewhub.core.changes import apply_changes, parse_changes
@@ -49,10 +50,10 @@ def fork(
     """
     if name is not None:
         _check_name(name)
-    first = _first(checkpoint, changes, reason)
+    first, placed = _first(checkpoint, changes, reason)
     with transaction.atomic():
         branch = _branch(checkpoint, name)
-        saved = insert(branch=branch, draft=first, parent=checkpoint.id, actor=actor)
+        saved = insert(branch=branch, draft=first, placed=placed, parent=checkpoint.id, actor=actor)
         paths = [str(change["path"]) for change in changes if isinstance(change, dict)]
         record(
             "checkpoint.forked",
@@ -80,14 +81,19 @@ def _check_name(name: str) -> None:
         raise Invalid.at("/branch", f"needs 1 to {MAX_NAME} printable characters; {len(name)} given")
 
 
-def _first(checkpoint: Checkpoint, changes: Sequence[Tree], reason: str) -> Draft:
-    """The new branch's first checkpoint: the same state, or the changed one."""
-    state = load_state(checkpoint)
+def _first(checkpoint: Checkpoint, changes: Sequence[Tree], reason: str) -> tuple[Draft, Placed]:
+    """The new branch's first checkpoint: the same state, or the changed one. It shares the blobs of the old one."""
+    origin = load_tip(checkpoint)
+    state = origin.state
     if changes:
         most = settings.LIMIT_STATE_BYTES
         steps = parse_changes(list(changes))
         state = parse_state(apply_changes(state.text, steps, max_bytes=most, max_values=most))
-    return packed(state, node=checkpoint.node, step=checkpoint.step, plan=checkpoint.plan, reason=reason)
+    placed = place(state, on=origin, begins_branch=True)
+    made = Draft(
+        node=checkpoint.node, step=checkpoint.step, plan=checkpoint.plan, reason=reason, state=placed.state
+    )
+    return made, placed
 
 
 def _branch(checkpoint: Checkpoint, name: str | None) -> Branch:

@@ -31,13 +31,15 @@ def history(*, branch: Branch, cursor: str = "", limit: int = 50) -> Page[Checkp
         found += _of_branch(here, below)[: wanted - len(found)]
         if len(found) == wanted or here.fork_of is None:
             break
-        origin = Checkpoint.objects.select_related("branch").defer("body").get(pk=here.fork_of)
+        origin = Checkpoint.objects.select_related("branch").defer("content").get(pk=here.fork_of)
         here, below = origin.branch, origin.number + 1
     return keyset.cut(found, limit=limit, key=lambda row: [str(row.branch_id), row.number])
 
 
 def _of_branch(branch: Branch, below: int | None) -> QuerySet[Checkpoint]:
-    rows = Checkpoint.objects.filter(branch=branch).select_related("branch").defer("body").order_by("-number")
+    rows = (
+        Checkpoint.objects.filter(branch=branch).select_related("branch").defer("content").order_by("-number")
+    )
     return rows if below is None else rows.filter(number__lt=below)
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+import uuid
 
 from reviewhub_agents import canonical
 
+from reviewhub.checkpoints import recall
 from reviewhub.checkpoints.models import Checkpoint
-from reviewhub.checkpoints.tree import BrokenCheckpoint, State, decode_body, make_state
+from reviewhub.checkpoints.recall import Tip
+from reviewhub.checkpoints.rows import BrokenCheckpoint
+from reviewhub.checkpoints.tree import State, make_state
 from reviewhub.core.errors import ReviewHubError
 
 log = logging.getLogger(__name__)
@@ -35,12 +39,21 @@ def load_state(checkpoint: Checkpoint) -> State:
         CorruptCheckpoint: the stored bytes cannot be unpacked, or are not those that were saved; nothing of them is
             handed out. `extra` names the checkpoint.
     """
+    return load_tip(checkpoint).state
+
+
+def load_tip(checkpoint: Checkpoint) -> Tip:
+    """The state, and how it is kept, for what is saved on top of it. Raises CorruptCheckpoint as `load_state` does."""
     try:
-        body = bytes(checkpoint.body)
-        return decode_body(body, state_hash=checkpoint.state_hash, max_bytes=checkpoint.raw_length)
+        return recall.tip_of(checkpoint)
     except BrokenCheckpoint as error:
         log.error("checkpoint %s is corrupt: %s", checkpoint.id, error)
         raise CorruptCheckpoint(checkpoint=str(checkpoint.id)) from error
+
+
+def known_tip(checkpoint_id: uuid.UUID, *, run_id: uuid.UUID) -> Tip | None:
+    """The same without a look at the database, if this process has it in mind."""
+    return recall.known(checkpoint_id, run_id=run_id)
 
 
 def parse_state(text: str) -> State:

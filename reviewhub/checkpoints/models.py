@@ -1,4 +1,4 @@
-"""Checkpoints: immutable commits of an agent's state."""
+"""Checkpoints: immutable commits of an agent's state, and the blobs that they share."""
 
 from __future__ import annotations
 
@@ -12,21 +12,26 @@ from reviewhub.runs.models import Branch, Run
 class Checkpoint(models.Model):
     """One saved state. Rows are never changed; triggers refuse an UPDATE.
 
-    `body` is the encoded canonical text of the state (`checkpoints.tree`), `state_hash` is over its field digests.
+    `content` is what this row adds to the one before it on its branch, from the row with number `base` on, which stands
+    alone (`checkpoints.rows`); `state_hash` is over the digests of the state's fields, `raw_length` its text's bytes.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
-    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="checkpoints")
-    branch = models.ForeignKey(Branch, on_delete=models.PROTECT, related_name="checkpoints")
-    parent = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="children")
+    # The indexes below find what the foreign keys would; a commit costs what it has to write.
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+", db_index=False)
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="checkpoints", db_index=False)
+    branch = models.ForeignKey(Branch, on_delete=models.PROTECT, related_name="checkpoints", db_index=False)
+    parent = models.ForeignKey(
+        "self", null=True, on_delete=models.PROTECT, related_name="children", db_index=False
+    )
     number = models.PositiveIntegerField()
+    base = models.PositiveIntegerField()
     node = models.CharField(max_length=200, blank=True)
     step = models.PositiveIntegerField(default=0)
     plan = models.TextField(default="null")
     state_hash = models.CharField(max_length=80)
     raw_length = models.PositiveIntegerField()
-    body = models.BinaryField()
+    content = models.BinaryField()
     reason = models.TextField(blank=True)
     author_kind = models.CharField(max_length=10, default="agent")
     author_name = models.CharField(max_length=200, blank=True)
@@ -34,7 +39,22 @@ class Checkpoint(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["branch", "number"], name="checkpoint_number_once")]
-        indexes = [models.Index(fields=["run", "-created_at", "-id"], name="checkpoint_run")]
+        indexes = [models.Index(fields=["run", "created_at", "id"], name="checkpoint_newest")]
 
     def __str__(self) -> str:
         return f"{self.branch_id} #{self.number}"
+
+
+class Blob(models.Model):
+    """A value or some items of a list of one run, found by the SHA-256 of its bytes. Written once, never changed.
+
+    Within a run it is there once, however many checkpoints name it; no run sees the blobs of another.
+    """
+
+    pk = models.CompositePrimaryKey("run_id", "hash")
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="+", db_index=False)
+    hash = models.BinaryField(max_length=32)
+    data = models.BinaryField()
+
+    def __str__(self) -> str:
+        return bytes(self.hash).hex()

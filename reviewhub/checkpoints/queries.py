@@ -48,7 +48,7 @@ def saved_as(branch: Branch, draft: Draft) -> Checkpoint | None:
 
 def of_run(run_id: uuid.UUID, *, cursor: str = "", limit: int = 50) -> Page[Checkpoint]:
     """A page of a run's checkpoints on all branches, the newest first. Raises Invalid for a foreign cursor."""
-    rows = Checkpoint.objects.filter(run_id=run_id).select_related("branch").defer("body")
+    rows = Checkpoint.objects.filter(run_id=run_id).select_related("branch").defer("content")
     return keyset.newest_first(rows, cursor=cursor, limit=limit)
 
 

@@ -1,16 +1,20 @@
-"""Saves a checkpoint: one immutable row, and the head of its branch moved with one conditional UPDATE."""
+"""Saves a checkpoint: one immutable row; the same statement moves its branch, if that is where the writer thinks."""
 
 from __future__ import annotations
 
 import uuid
+from functools import partial
 
 from django.db import transaction
-from django.db.models import Max
 
-from reviewhub.checkpoints.draft import Draft
+from reviewhub.checkpoints.draft import Draft, head_tip
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.place import Placed, place
+from reviewhub.checkpoints.recall import keep
+from reviewhub.checkpoints.statements import write_checkpoint
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict
+from reviewhub.runs.fence import StaleEpoch
 from reviewhub.runs.models import Branch
 
 
@@ -32,6 +36,7 @@ def save(*, branch: Branch, draft: Draft, actor: Actor) -> Checkpoint:
 
     Raises:
         StaleHead: the parent is not the head; `extra` has `head` {id, hash} (None when there is none yet).
+        StaleEpoch: the branch has changed hands since the caller looked.
     """
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("a checkpoint is saved in the transaction of what it belongs to")
@@ -40,52 +45,68 @@ def save(*, branch: Branch, draft: Draft, actor: Actor) -> Checkpoint:
             raise _stale(branch)
         return draft.existing
     parent = branch.head if draft.on_head else draft.parent
-    return insert(branch=branch, draft=draft, parent=parent, actor=actor, head=parent)
+    if parent != branch.head:
+        raise _stale(branch)
+    placed = _placed(branch, draft)
+    return insert(branch=branch, draft=draft, placed=placed, actor=actor, parent=parent, head=parent)
 
 
 def insert(
-    *, branch: Branch, draft: Draft, parent: uuid.UUID | None, actor: Actor, head: uuid.UUID | None = None
+    *,
+    branch: Branch,
+    draft: Draft,
+    placed: Placed,
+    actor: Actor,
+    parent: uuid.UUID | None,
+    head: uuid.UUID | None = None,
 ) -> Checkpoint:
     """Moves the head from `head` to a new row with that parent; a fork's first parent is no head of its branch.
 
     Raises:
         StaleHead: the head is another.
+        StaleEpoch: the branch has changed hands.
     """
     checkpoint = Checkpoint(
         workspace_id=branch.workspace_id,
         run_id=branch.run_id,
         branch=branch,
         parent_id=parent,
-        number=_next_number(branch),
+        number=placed.number,
+        base=placed.base,
         node=draft.node,
         step=draft.step,
         plan=draft.plan,
-        state_hash=draft.state_hash,
-        raw_length=draft.raw_length,
-        body=draft.body,
+        state_hash=placed.state.state_hash,
+        raw_length=placed.state.size,
+        content=placed.content,
         reason=draft.reason,
         author_kind=actor.kind,
         author_name=actor.name[:200],
     )
-    _move_head(branch, head, checkpoint.id)
-    checkpoint.save(force_insert=True)
+    if not write_checkpoint(checkpoint, branch=branch, head=head, blobs=placed.blobs):
+        raise _lost(branch)
+    checkpoint._state.adding = False
+    branch.head = checkpoint.id
+    tip = placed.tip(id_=checkpoint.id, run_id=branch.run_id)
+    transaction.on_commit(partial(keep, tip, instead_of=head), robust=True)
     return checkpoint
 
 
-def _move_head(branch: Branch, old: uuid.UUID | None, new: uuid.UUID) -> None:
-    """The one place where a head changes. The condition makes two saves on one parent impossible even for a caller that
-    forgot to lock."""
-    unmoved = Branch.objects.filter(pk=branch.pk)
-    unmoved = unmoved.filter(head__isnull=True) if old is None else unmoved.filter(head=old)
-    if unmoved.update(head=new) != 1:
-        branch.refresh_from_db(fields=["head"])
-        raise _stale(branch)
-    branch.head = new
+def _placed(branch: Branch, draft: Draft) -> Placed:
+    """The draft's row, or another one when the head is not the one that the draft was made on."""
+    if draft.placed is not None and draft.placed.upon == branch.head:
+        return draft.placed
+    return place(draft.state, on=head_tip(branch))
 
 
-def _next_number(branch: Branch) -> int:
-    newest = Checkpoint.objects.filter(branch=branch).aggregate(newest=Max("number"))["newest"]
-    return (newest or 0) + 1
+def _lost(branch: Branch) -> Conflict:
+    epoch = branch.epoch
+    branch.refresh_from_db(fields=["head", "epoch"])
+    return (
+        _stale(branch)
+        if branch.epoch == epoch
+        else StaleEpoch(f"The branch is in another epoch; {epoch} is over.")
+    )
 
 
 def _stale(branch: Branch) -> StaleHead:

@@ -1,4 +1,4 @@
-"""The content of a checkpoint: its fields, their digests, the hash of the whole, and how it is packed. Pure.
+"""The content of a checkpoint: its fields, their digests, the hash of the whole, and what hints make of it. Pure.
 
 A state is a JSON object. Each of its members is a field, kept as the canonical bytes of its value.
 
@@ -15,46 +15,49 @@ digests and the changed ones is the hash of the new state.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from json import JSONDecoder
 
-import zstandard
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
-from reviewhub.core.errors import Invalid, ReviewHubError, TooLarge
+from reviewhub.checkpoints.values import Items, Value, follow, item_texts, object_size, object_text, value_of
+from reviewhub.core.errors import Invalid, TooLarge
 
 STATE_HASH_VERSION = 1
 MAX_STATE_BYTES = 64_000_000
-RAW, ZSTD = b"\x00", b"\x01"
-_LEVEL = 3
-_WINDOW = 1 << 23
-_SCANNER = JSONDecoder()
 
 
-class BrokenCheckpoint(ReviewHubError):
-    """The stored checkpoint cannot be read: its bytes are damaged."""
-
-    code = "broken_checkpoint"
-
-
-@dataclass(frozen=True)
 class State:
-    """The fields of one state: name → canonical text of the value, names in order."""
+    """The fields of one state, in order of their names. Two are equal when every byte is."""
 
-    fields: Mapping[str, str]
+    def __init__(self, values: Mapping[str, Value]) -> None:
+        self.values = {name: values[name] for name in sorted(values)}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and self.state_hash == other.state_hash
+
+    __hash__ = None  # type: ignore[assignment]  # as of every mapping
+
+    @cached_property
+    def fields(self) -> dict[str, str]:
+        """Name → canonical text of the value."""
+        return {name: value.text for name, value in self.values.items()}
 
     @cached_property
     def text(self) -> str:
         """The canonical text of the whole state."""
-        return "{" + ",".join(f"{canonical.dumps(name)}:{value}" for name, value in self.fields.items()) + "}"
+        return object_text(self.values)
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of that text."""
+        return object_size(self.values)
 
     @cached_property
     def digests(self) -> dict[str, str]:
         """The field digests: name → 64 hex digits."""
-        return {name: _digest(value) for name, value in self.fields.items()}
+        return {name: value.digest for name, value in self.values.items()}
 
     @cached_property
     def state_hash(self) -> str:
@@ -64,7 +67,8 @@ class State:
 
 def state_hash(digests: Mapping[str, str]) -> str:
     """The hash of a state with these field digests (64 hex digits each), `sha256:<hex>`."""
-    return "sha256:" + _digest(canonical.dumps({"fields": dict(digests), "version": STATE_HASH_VERSION}))
+    text = canonical.dumps({"fields": dict(digests), "version": STATE_HASH_VERSION})
+    return "sha256:" + sha256(text.encode()).hexdigest()
 
 
 def read_state(raw: bytes | str, *, max_bytes: int = MAX_STATE_BYTES) -> State:
@@ -87,7 +91,13 @@ def make_state(tree: Tree, *, max_bytes: int = MAX_STATE_BYTES) -> State:
     """The state that a parsed tree is. Raises as `read_state` does."""
     if not isinstance(tree, dict):
         raise Invalid.at("/state", "a state is a JSON object", "object_type")
-    return _checked({name: canonical.dumps(value) for name, value in tree.items()}, max_bytes)
+    canonical.dumps(dict.fromkeys(tree))  # Names that cannot be kept are refused before anything is sorted.
+    return _checked({name: _value(name, value) for name, value in tree.items()}, max_bytes)
+
+
+def standing_on(parent: State, state: State) -> State:
+    """`state`, with the values that it shares with `parent`; what they share is neither kept nor hashed twice."""
+    return State({name: follow(parent.values.get(name), value) for name, value in state.values.items()})
 
 
 def apply_hints(
@@ -111,100 +121,47 @@ def apply_hints(
     """
     if parent_hash is not None and parent_hash != parent.state_hash:
         raise Invalid.at(f"{at}/parent_hash", "the checkpoint before has another hash", "parent_hash")
-    fields: dict[str, str] = {}
+    values: dict[str, Value] = {}
     for name in unchanged:
-        fields[name] = _parent_field(parent, fields, name, f"{at}/unchanged")
+        values[name] = _parent_value(parent, values, name, f"{at}/unchanged")
     for name, items in append.items():
         place = f"{at}/append/{_escaped(name)}"
-        fields[name] = _appended(_parent_field(parent, fields, name, place), items, place)
+        values[name] = _appended(_parent_value(parent, values, name, place), items, place)
     for name, value in changed.items():
-        if name in fields:
+        if name in values:
             raise _twice(f"{at}/changed/{_escaped(name)}", name)
-        fields[name] = canonical.dumps(value)
-    return _checked(fields, max_bytes)
+        values[name] = follow(parent.values.get(name), value_of(value))
+    return _checked(values, max_bytes)
 
 
-def encode_body(state: State) -> bytes:
-    """The stored form: one byte that says how it is packed, then the canonical text, packed if that is shorter."""
-    raw = state.text.encode()
-    packed = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(raw)
-    return ZSTD + packed if len(packed) < len(raw) else RAW + raw
-
-
-def decode_body(body: bytes, *, state_hash: str, max_bytes: int = MAX_STATE_BYTES) -> State:
-    """The state that `encode_body` packed, checked against its hash.
-
-    Raises:
-        BrokenCheckpoint: the bytes are damaged, unpack to more than `max_bytes`, or are not those of that hash.
-    """
-    body = bytes(body)
+def _value(name: str, tree: Tree) -> Value:
     try:
-        state = _split(_unpacked(body[:1], body[1:], max_bytes).decode())
-    except UnicodeDecodeError as error:
-        raise BrokenCheckpoint from error
-    # The proof that nothing is damaged: names and bytes of all fields are under this hash.
-    if state.state_hash != state_hash:
-        raise BrokenCheckpoint("The stored checkpoint is not the one that was saved: its hash differs.")
-    return state
+        return value_of(tree)
+    except canonical.BadJson:
+        canonical.dumps({name: tree})  # Raises again, and knows in which field.
+        raise
 
 
-def _unpacked(how: bytes, rest: bytes, max_bytes: int) -> bytes:
-    if how == RAW:
-        return rest
-    if how != ZSTD:
-        raise BrokenCheckpoint
-    try:
-        # The size in the frame is a claim; the limit holds for what really comes out.
-        with zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(rest) as reader:
-            raw = reader.read(max_bytes + 1)
-    except zstandard.ZstdError as error:
-        raise BrokenCheckpoint from error
-    if len(raw) > max_bytes:
-        raise BrokenCheckpoint(
-            f"The stored checkpoint unpacks to more than {max_bytes} bytes, which is the limit."
-        )
-    return raw
-
-
-def _split(text: str) -> State:
-    """The fields of a canonical text, cut out of it; no number is read, so none can change."""
-    fields: dict[str, str] = {}
-    try:
-        place = 0
-        while text[place] in "{," and text[place + 1] != "}":
-            name, colon = _SCANNER.raw_decode(text, place + 1)
-            _, place = _SCANNER.raw_decode(text, colon + 1)
-            fields[name] = text[colon + 1 : place]
-    except (ValueError, IndexError, RecursionError) as error:
-        raise BrokenCheckpoint from error
-    return State(fields)
-
-
-def _parent_field(parent: State, taken: Mapping[str, str], name: str, at: str) -> str:
+def _parent_value(parent: State, taken: Mapping[str, Value], name: str, at: str) -> Value:
     if name in taken:
         raise _twice(at, name)
-    if name not in parent.fields:
+    if name not in parent.values:
         raise Invalid.at(at, f"the checkpoint before has no field {name}", "unknown_field")
-    return parent.fields[name]
+    return parent.values[name]
 
 
-def _appended(before: str, items: Tree, at: str) -> str:
-    """`before` with `items` at its end; both are lists, so this is a matter of brackets."""
+def _appended(before: Value, items: Tree, at: str) -> Value:
     if not isinstance(items, list):
         raise Invalid.at(at, "must be a list of the items to append", "list_type")
-    if not before.startswith("["):
+    if not isinstance(before, Items):
         raise Invalid.at(at, "the field is no list in the checkpoint before", "not_a_list")
-    after = canonical.dumps(items)
-    if before == "[]" or not items:
-        return before if not items else after
-    return f"{before[:-1]},{after[1:]}"
+    return before.appended(item_texts(items)) if items else before
 
 
-def _checked(fields: dict[str, str], max_bytes: int) -> State:
-    state = State({name: fields[name] for name in sorted(fields)})
-    size = len(state.text.encode())
-    if size > max_bytes:
-        raise TooLarge(f"The state has {size} bytes; the limit is {max_bytes}.")
+def _checked(values: Mapping[str, Value], max_bytes: int) -> State:
+    state = State(values)
+    if state.size > max_bytes:
+        raise TooLarge(f"The state has {state.size} bytes; the limit is {max_bytes}.")
     return state
 
 
@@ -218,7 +175,3 @@ def _below_state(fault: canonical.Fault) -> dict[str, str]:
 
 def _escaped(name: str) -> str:
     return canonical.pointer([name])[1:]
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()

@@ -39,7 +39,7 @@ def pause_out(pause: Pause) -> wire.PauseOut:
     branch = Branch.objects.get(pk=pause.branch_id)
     calls = list(ToolCall.objects.filter(pause=pause).order_by("position"))
     checkpoint = (
-        Checkpoint.objects.defer("body").filter(pk=pause.checkpoint_id).first()
+        Checkpoint.objects.defer("content").filter(pk=pause.checkpoint_id).first()
         if pause.checkpoint_id
         else None
     )

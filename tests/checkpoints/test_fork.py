@@ -150,7 +150,7 @@ class TestHistory:
         with django_assert_num_queries(1):
             (row,) = history(branch=branch).rows
             assert row.branch.name == "main"
-        assert "body" in row.get_deferred_fields()
+        assert "content" in row.get_deferred_fields()
 
 
 def test_a_run_lists_all_its_branches_newest_first(branch: Branch) -> None:

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Number
 
-from reviewhub.checkpoints.draft import packed
 from reviewhub.checkpoints.fork import fork
 from reviewhub.checkpoints.history import history
-from reviewhub.checkpoints.load import load, parse_state
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.actors import SYSTEM
 from reviewhub.runs.models import Branch
@@ -30,15 +28,6 @@ VALUES = st.recursive(
     max_leaves=20,
 )
 STATES = st.dictionaries(TEXT, VALUES, max_size=5)
-
-
-@given(state=STATES)
-@settings(max_examples=150, deadline=None)
-def test_what_is_packed_is_unpacked_byte_for_byte(state: dict[str, Any]) -> None:
-    text = canonical.dumps(state)
-    made = packed(parse_state(text))
-    row = Checkpoint(body=made.body, state_hash=made.state_hash, raw_length=made.raw_length)
-    assert load(row) == text
 
 
 @pytest.mark.django_db

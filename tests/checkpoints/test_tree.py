@@ -4,7 +4,6 @@ import hashlib
 import json
 
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 from reviewhub_agents import canonical
@@ -12,11 +11,8 @@ from reviewhub_agents.canonical import Number
 
 from reviewhub.checkpoints import tree
 from reviewhub.checkpoints.tree import (
-    BrokenCheckpoint,
     State,
     apply_hints,
-    decode_body,
-    encode_body,
     make_state,
     read_state,
 )
@@ -151,57 +147,6 @@ def test_hints_obey_the_largest_size():
         hint(append={"messages": ["x" * 100]}, max_bytes=100)
 
 
-@pytest.mark.parametrize("raw", [EXACT, "{}", '{"a":["text that packs well, text that packs well"]}'])
-def test_a_body_comes_back(raw):
-    state = read_state(raw)
-    assert decode_body(encode_body(state), state_hash=state.state_hash) == state
-
-
-def test_small_states_are_kept_raw_and_large_ones_packed():
-    assert encode_body(read_state("{}")) == b"\x00{}"
-    large = encode_body(read_state(json.dumps({"a": "x" * 10_000})))
-    assert large[:1] == b"\x01"
-    assert len(large) < 200
-
-
-STATE = read_state(json.dumps({"a": "x" * 1000, "b": [1, 2]}))
-PACKED = encode_body(STATE)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"\x00",
-        b"\x00[]",
-        b"\x00null",
-        b"\x00{",
-        b'\x00{"a"',
-        b'\x00{"a":',
-        b'\x00{"a":1',
-        b"\x00\xff",
-        b"\x01not zstd",
-        b"\x02" + PACKED[1:],
-        PACKED[:-10],
-        PACKED[:40] + b"\xff" + PACKED[41:],
-        encode_body(read_state('{"a":"other"}')),
-    ],
-)
-def test_damaged_bodies_are_never_believed(body):
-    with pytest.raises(BrokenCheckpoint):
-        decode_body(body, state_hash=STATE.state_hash)
-
-
-def test_a_bomb_does_not_go_off():
-    bomb = b"\x01" + zstandard.ZstdCompressor().compress(b"0" * 50_000_000)
-    with pytest.raises(BrokenCheckpoint, match="limit"):
-        decode_body(bomb, state_hash=STATE.state_hash, max_bytes=1_000_000)
-
-
-def test_a_memoryview_is_a_body_too():
-    assert decode_body(memoryview(PACKED), state_hash=STATE.state_hash) == STATE  # as psycopg may give it
-
-
 values = st.recursive(
     st.none()
     | st.booleans()
@@ -213,14 +158,38 @@ values = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=3), values, max_size=4))
-def test_any_state_comes_back_exactly(given_state):
+def test_a_state_in_parts_is_its_canonical_text(given_state):
     try:
         state = make_state(given_state)
     except canonical.BadJson:
         return  # U+0000 and lone surrogates are refused, which the tests of canonical look at
-    back = decode_body(encode_body(state), state_hash=state.state_hash)
-    assert back.text == canonical.dumps(given_state)
-    assert tree.state_hash(back.digests) == state.state_hash
+    assert state.text == canonical.dumps(given_state)
+    assert state.size == len(state.text.encode())
+    assert state.digests == {
+        name: hashlib.sha256(canonical.dumps(value).encode()).hexdigest()
+        for name, value in given_state.items()
+    }
+    assert tree.state_hash(state.digests) == state.state_hash
+
+
+def test_a_list_that_grows_is_hashed_from_where_it_was():
+    before = read_state('{"log":["a"],"none":[]}')
+    assert before.state_hash  # the digest goes on from this one
+    after = tree.apply_hints(before, changed={}, append={"log": ["é", 1], "none": [[]]}, unchanged=[])
+    whole = read_state('{"log":["a","é",1],"none":[[]]}')
+    assert (after.digests, after.size, after.text) == (whole.digests, whole.size, whole.text)
+    stood = tree.standing_on(before, read_state(whole.text))
+    assert (stood.digests, stood.size) == (whole.digests, whole.size)
+
+
+def test_what_a_state_shares_with_the_one_before_is_the_same_object():
+    wide = '{"w":' + json.dumps({"a": "x" * 20_000, "b": ["y"]}) + ',"t":"z","l":[1]}'
+    before = read_state(wide)
+    again = tree.standing_on(before, read_state(wide))
+    assert all(again.values[name] is before.values[name] for name in before.values)
+    changed = tree.standing_on(before, read_state(wide.replace("y", "n")))
+    assert changed.values["w"].members["a"] is before.values["w"].members["a"]
+    assert changed.fields == read_state(wide.replace("y", "n")).fields
 
 
 @given(

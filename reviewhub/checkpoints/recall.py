@@ -1,0 +1,167 @@
+"""Reads a checkpoint's state from its rows and blobs, and remembers what it read: the next save stands on it.
+
+What is remembered was committed, never changes and was checked against its hash, so it needs no second look. It is a
+memory of this process only and bounded; forgetting it costs one read.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from reviewhub.checkpoints.models import Blob, Checkpoint
+from reviewhub.checkpoints.rows import BrokenCheckpoint, read_row, slide, unpack_text
+from reviewhub.checkpoints.skeleton import Skeleton
+from reviewhub.checkpoints.tree import State
+from reviewhub.checkpoints.values import size_of
+
+MEMORY_BYTES = 64_000_000
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tip:
+    """A checkpoint with all that it takes to write the next one on top of it."""
+
+    id: uuid.UUID
+    run_id: uuid.UUID
+    number: int
+    base: int
+    weight: int
+    """Bytes of the rows from the manifest on, the manifest left out."""
+    window: bytes
+    """What the next row is compressed with."""
+    state: State
+    skeleton: Skeleton
+
+
+class _Memory:
+    """The tips used last, of at most MEMORY_BYTES together."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tips: OrderedDict[uuid.UUID, Tip] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, checkpoint_id: uuid.UUID) -> Tip | None:
+        with self._lock:
+            tip = self._tips.get(checkpoint_id)
+            if tip is not None:
+                self._tips.move_to_end(checkpoint_id)
+            return tip
+
+    def put(self, tip: Tip) -> None:
+        with self._lock:
+            self._drop(tip.id)
+            self._tips[tip.id] = tip
+            self._bytes += _cost(tip)
+            while self._bytes > MEMORY_BYTES:
+                self._drop(next(iter(self._tips)))
+
+    def drop(self, checkpoint_id: uuid.UUID | None) -> None:
+        with self._lock:
+            self._drop(checkpoint_id)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._tips.clear()
+            self._bytes = 0
+
+    def _drop(self, checkpoint_id: uuid.UUID | None) -> None:
+        tip = self._tips.pop(checkpoint_id, None) if checkpoint_id else None
+        if tip is not None:
+            self._bytes -= _cost(tip)
+
+
+_memory = _Memory()
+forget_all = _memory.clear
+
+
+def tip_of(checkpoint: Checkpoint) -> Tip:
+    """The state of a checkpoint and how it is kept; its own `content` is not used, so it may be deferred.
+
+    Raises:
+        BrokenCheckpoint: what is stored cannot be read or is not what was saved.
+    """
+    tip = _memory.get(checkpoint.pk)
+    if tip is None or tip.state.state_hash != checkpoint.state_hash:
+        tip = _read(checkpoint)
+        _memory.put(tip)
+    return tip
+
+
+def known(checkpoint_id: uuid.UUID, *, run_id: uuid.UUID) -> Tip | None:
+    """A checkpoint of this run, if it is remembered."""
+    tip = _memory.get(checkpoint_id)
+    return tip if tip is not None and tip.run_id == run_id else None
+
+
+def keep(tip: Tip, *, instead_of: uuid.UUID | None) -> None:
+    """Remembers a checkpoint that was committed, in the place of the one that it follows."""
+    _memory.drop(instead_of)
+    _memory.put(tip)
+
+
+def rows_of(checkpoint: Checkpoint) -> tuple[list[str], bytes]:
+    """The texts of the rows that make a checkpoint, its manifest first, and the window of the row after it.
+
+    Raises:
+        BrokenCheckpoint: one is missing, or damaged.
+    """
+    found = Checkpoint.objects.filter(
+        branch_id=checkpoint.branch_id, number__gte=checkpoint.base, number__lte=checkpoint.number
+    )
+    texts: list[str] = []
+    window = b""
+    for content in found.order_by("number").values_list("content", flat=True):
+        texts.append(unpack_text(bytes(content), window=window))
+        window = slide(window, texts[-1])
+    if len(texts) != checkpoint.number - checkpoint.base + 1:
+        raise BrokenCheckpoint("Rows of the stored checkpoint are missing.")
+    return texts, window
+
+
+def blob_texts(run_id: uuid.UUID, hashes: Collection[str]) -> dict[str, str]:
+    """The texts of blobs of a run, by hash; missing ones are left out. Raises BrokenCheckpoint for what is damaged."""
+    found: dict[str, str] = {}
+    rest = iter(hashes)
+    while some := [bytes.fromhex(hash_) for hash_ in islice(rest, _AT_ONCE)]:
+        rows = Blob.objects.filter(run_id=run_id, hash__in=some).values_list("hash", "data")
+        found |= {bytes(hash_).hex(): unpack_text(bytes(data)) for hash_, data in rows}
+    return found
+
+
+def skeletons(texts: list[str]) -> Iterator[Skeleton]:
+    """The skeleton after each row, one object that grows. Raises BrokenCheckpoint."""
+    skeleton = Skeleton()
+    for text in texts:
+        skeleton.apply(read_row(text))
+        yield skeleton
+
+
+def _read(checkpoint: Checkpoint) -> Tip:
+    texts, window = rows_of(checkpoint)
+    *_, skeleton = skeletons(texts)
+    state = skeleton.resolve(blob_texts(checkpoint.run_id, skeleton.blobs()))
+    # The proof that nothing is damaged: names and bytes of all fields are under this hash.
+    if state.state_hash != checkpoint.state_hash:
+        raise BrokenCheckpoint("The stored checkpoint is not the one that was saved: its hash differs.")
+    return Tip(
+        id=checkpoint.pk,
+        run_id=checkpoint.run_id,
+        number=checkpoint.number,
+        base=checkpoint.base,
+        weight=sum(map(size_of, texts[1:])),
+        window=window,
+        state=state,
+        skeleton=skeleton,
+    )
+
+
+def _cost(tip: Tip) -> int:
+    # Its text, and about as much again for the parts around it.
+    return 2 * tip.state.size + 32_768

@@ -1,0 +1,251 @@
+"""The stored form of a checkpoint: operations on a state, as text, packed. Pure. See also `docs/checkpoints.md`.
+
+A row's text is lines. The first is a JSON array of operations, each an array itself; the others are canonical values,
+one a line (canonical JSON has no line breaks), taken by the operations in their order. A path is the name of a field,
+or `[field, member]` inside a field that is kept by its members.
+
+    ["=", path]                      the value is the next line
+    ["#", path, hash]                the value is the blob of that hash
+    ["[", path, at, cut, part, …]    list items [at, at + cut) are replaced by the parts; a missing list is made.
+                                     A part is n (the next n lines) or [n, hash] (the n lines of a blob)
+    ["{", path]                      the value is an empty object, to be filled by operations on its members
+    ["-", path]                      the value is gone
+
+A row that stands alone (a manifest) applies to the empty state, every other one to the state of the row before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, TypeAlias
+
+import zstandard
+
+from reviewhub.core.errors import ReviewHubError
+
+RAW, ZSTD, ZSTD_AFTER = b"\x00", b"\x01", b"\x02"
+WINDOW = 16_384
+"""Bytes of the rows before that a row is compressed with; further back there is little to gain (measured)."""
+INLINE = 256
+"""A value whose text has at most this many bytes stands in the row itself."""
+MOST = 130_000_000
+"""What packed bytes may unpack to: twice the largest state."""
+_LEVEL = 3
+
+Path: TypeAlias = tuple[str] | tuple[str, str]
+
+
+class BrokenCheckpoint(ReviewHubError):
+    """The stored checkpoint cannot be read: its bytes are damaged."""
+
+    code = "broken_checkpoint"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A run of list items in a blob: items [start, stop) of the `count` lines that it has."""
+
+    hash: str
+    count: int
+    start: int
+    stop: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of the blob."""
+        return self.stop - self.start == self.count
+
+
+Part: TypeAlias = "Stored | list[str]"
+
+
+@dataclass(frozen=True)
+class Put:
+    """The value of `path` is `text`."""
+
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True)
+class Refer:
+    """The value of `path` is the blob of this hash."""
+
+    path: Path
+    hash: str
+
+
+@dataclass(frozen=True)
+class Splice:
+    """Items [at, at + cut) of the list at `path` are replaced by `parts`."""
+
+    path: Path
+    at: int
+    cut: int
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True)
+class Open:
+    """The value of `path` is an object without members."""
+
+    path: Path
+
+
+@dataclass(frozen=True)
+class Remove:
+    """There is no value at `path`."""
+
+    path: Path
+
+
+Op: TypeAlias = Put | Refer | Splice | Open | Remove
+
+
+def write_row(ops: Sequence[Op]) -> str:
+    """The text of a row."""
+    lines: list[str] = []
+    head = [_written(op, lines) for op in ops]
+    return "\n".join([json.dumps(head, ensure_ascii=False, separators=(",", ":")), *lines])
+
+
+def read_row(text: str) -> list[Op]:
+    """The operations of a row's text. Raises BrokenCheckpoint when it is none."""
+    head, *lines = text.split("\n")
+    given = iter(lines)
+    try:
+        ops = [_read(raw, given) for raw in json.loads(head)]
+    except (ValueError, TypeError, IndexError, KeyError, StopIteration, RecursionError) as error:
+        raise BrokenCheckpoint from error
+    if next(given, None) is not None:
+        raise BrokenCheckpoint
+    return ops
+
+
+def pack(raw: bytes, *, window: bytes = b"") -> bytes:
+    """One byte that says how, then `raw`, compressed if that is shorter.
+
+    Args:
+        window: bytes that whoever unpacks it has too, to which compressed bytes may refer back.
+    """
+    compressor = zstandard.ZstdCompressor(level=_LEVEL, dict_data=_dictionary(window))
+    packed = compressor.compress(raw)
+    if len(packed) >= len(raw):
+        return RAW + raw
+    return (ZSTD_AFTER if window else ZSTD) + packed
+
+
+def unpack(packed: bytes, *, window: bytes = b"", most: int = MOST) -> bytes:
+    """What `pack` packed. Raises BrokenCheckpoint when it is damaged or has more than `most` bytes."""
+    how, rest = packed[:1], packed[1:]
+    if how == RAW:
+        return rest
+    if how not in (ZSTD, ZSTD_AFTER):
+        raise BrokenCheckpoint
+    try:
+        # The size that the frame claims is what is set aside for it, so it is looked at first.
+        size = zstandard.frame_content_size(rest)
+        if not 0 <= size <= most:
+            raise BrokenCheckpoint(
+                f"The stored checkpoint unpacks to more than {most} bytes, which is the limit."
+            )
+        dictionary = _dictionary(window) if how == ZSTD_AFTER else None
+        return zstandard.ZstdDecompressor(dict_data=dictionary).decompress(rest, max_output_size=most)
+    except zstandard.ZstdError as error:
+        raise BrokenCheckpoint from error
+
+
+def unpack_text(packed: bytes, *, window: bytes = b"") -> str:
+    """The text that was packed. Raises BrokenCheckpoint."""
+    try:
+        return unpack(packed, window=window).decode()
+    except UnicodeDecodeError as error:
+        raise BrokenCheckpoint from error
+
+
+def slide(window: bytes, text: str) -> bytes:
+    """The window of the row after the one with this text, of which `window` is the own one."""
+    return (window + text.encode())[-WINDOW:]
+
+
+def hash_of(text: str) -> str:
+    """The hash by which a blob is found: SHA-256 over its bytes, 64 hex digits."""
+    return sha256(text.encode()).hexdigest()
+
+
+def _dictionary(window: bytes) -> zstandard.ZstdCompressionDict | None:
+    if not window:
+        return None
+    return zstandard.ZstdCompressionDict(window, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+
+
+def _written(op: Op, lines: list[str]) -> list[Any]:
+    path = op.path[0] if len(op.path) == 1 else list(op.path)
+    match op:
+        case Put():
+            lines.append(op.text)
+            return ["=", path]
+        case Refer():
+            return ["#", path, op.hash]
+        case Splice():
+            return ["[", path, op.at, op.cut, *(_written_part(part, lines) for part in op.parts)]
+        case Open():
+            return ["{", path]
+        case Remove():
+            return ["-", path]
+
+
+def _written_part(part: Part, lines: list[str]) -> int | list[int | str]:
+    if isinstance(part, Stored):
+        return [part.count, part.hash]
+    lines.extend(part)
+    return len(part)
+
+
+def _read(raw: Any, lines: Iterator[str]) -> Op:
+    kind, path = raw[0], _path(raw[1])
+    match kind:
+        case "=":
+            return Put(path, next(lines))
+        case "#":
+            return Refer(path, _hash(raw[2]))
+        case "[":
+            at, cut, *parts = raw[2:]
+            return Splice(path, _count(at), _count(cut), [_read_part(part, lines) for part in parts])
+        case "{":
+            return Open(path)
+        case "-":
+            return Remove(path)
+    raise BrokenCheckpoint
+
+
+def _read_part(raw: Any, lines: Iterator[str]) -> Part:
+    if isinstance(raw, list):
+        count = _count(raw[0])
+        return Stored(_hash(raw[1]), count, 0, count)
+    return [next(lines) for _ in range(_count(raw))]
+
+
+def _path(raw: Any) -> Path:
+    if isinstance(raw, str):
+        return (raw,)
+    field, member = raw
+    if not isinstance(field, str) or not isinstance(member, str):
+        raise BrokenCheckpoint
+    return (field, member)
+
+
+def _count(raw: Any) -> int:
+    if type(raw) is not int or raw < 0:
+        raise BrokenCheckpoint
+    return raw
+
+
+def _hash(raw: Any) -> str:
+    if not isinstance(raw, str) or len(raw) != 64:
+        raise BrokenCheckpoint
+    bytes.fromhex(raw)
+    return raw

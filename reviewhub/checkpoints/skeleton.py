@@ -1,0 +1,193 @@
+"""A state as its rows tell it, with blobs still named by their hashes. Pure.
+
+Rows are applied one after the other; what a later one replaces is never fetched. `resolve` puts the blobs in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from reviewhub.checkpoints.rows import (
+    BrokenCheckpoint,
+    Op,
+    Open,
+    Part,
+    Put,
+    Refer,
+    Remove,
+    Splice,
+    Stored,
+)
+from reviewhub.checkpoints.tree import State
+from reviewhub.checkpoints.values import Items, Members, Text, Value
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A value that is a blob."""
+
+    hash: str
+
+
+@dataclass
+class Bones:
+    """A list: runs of items in blobs, and loose ones between them. Changed by `splice` only."""
+
+    parts: list[Part] = field(default_factory=list)
+    length: int = 0
+
+    def splice(self, at: int, cut: int, put: Sequence[Part]) -> None:
+        """Replaces items [at, at + cut). Raises BrokenCheckpoint when there are not as many."""
+        if at + cut > self.length:
+            raise BrokenCheckpoint
+        if at == self.length:
+            for part in put:
+                _join(self.parts, part)
+        else:
+            kept: list[Part] = []
+            for part in [*self.between(0, at), *put, *self.between(at + cut, self.length)]:
+                _join(kept, part)
+            self.parts = kept
+        self.length += sum(map(count, put)) - cut
+
+    def between(self, start: int, stop: int) -> Iterator[Part]:
+        """The parts of items [start, stop), cut to fit."""
+        begin = 0
+        for part in self.parts:
+            end = begin + count(part)
+            if begin < stop and end > start:
+                yield _cut(part, max(start - begin, 0), min(stop, end) - begin)
+            begin = end
+
+    def copy(self) -> Bones:
+        """One that can be spliced on its own."""
+        return Bones(list(self.parts), self.length)
+
+
+Leaf: TypeAlias = str | Ref | Bones
+Node: TypeAlias = Leaf | dict[str, Leaf]
+
+
+class Skeleton:
+    """Field → its text, the blob it is, its list of parts, or its members."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+
+    def copy(self) -> Skeleton:
+        """One that rows can be applied to without a change here."""
+        made = Skeleton()
+        made.nodes = {name: _copied(node) for name, node in self.nodes.items()}
+        return made
+
+    def apply(self, ops: Sequence[Op]) -> None:
+        """Applies a row. Raises BrokenCheckpoint when an operation does not fit what is there."""
+        for op in ops:
+            try:
+                self._apply(op)
+            except KeyError as error:
+                raise BrokenCheckpoint from error
+
+    def blobs(self) -> set[str]:
+        """The hashes of the blobs that it takes to resolve all."""
+        return {hash_ for node in self.nodes.values() for hash_ in blobs_of(node)}
+
+    def resolve(self, blobs: Mapping[str, str]) -> State:
+        """The state, with the texts of these blobs. Raises BrokenCheckpoint when one is missing or has other lines."""
+        return State({name: resolve(node, blobs) for name, node in self.nodes.items()})
+
+    def _apply(self, op: Op) -> None:
+        name = op.path[-1]
+        place: dict[str, Node] | dict[str, Leaf] = self.nodes
+        if len(op.path) == 2:
+            members = self.nodes[op.path[0]]
+            if not isinstance(members, dict):
+                raise BrokenCheckpoint
+            place = members
+        match op:
+            case Put():
+                place[name] = op.text
+            case Refer():
+                place[name] = Ref(op.hash)
+            case Splice():
+                bones = place.setdefault(name, Bones())
+                if not isinstance(bones, Bones):
+                    raise BrokenCheckpoint
+                bones.splice(op.at, op.cut, op.parts)
+            case Open():
+                if place is not self.nodes:
+                    raise BrokenCheckpoint
+                self.nodes[name] = {}
+            case Remove():
+                del place[name]
+
+
+def resolve(node: Node, blobs: Mapping[str, str]) -> Value:
+    """The value of one node. Raises BrokenCheckpoint as `Skeleton.resolve` does."""
+    if isinstance(node, dict):
+        return Members({name: _leaf(leaf, blobs) for name, leaf in node.items()})
+    return _leaf(node, blobs)
+
+
+def blobs_of(node: Node) -> Iterator[str]:
+    """The hashes of the blobs of one node."""
+    for leaf in node.values() if isinstance(node, dict) else (node,):
+        if isinstance(leaf, Ref):
+            yield leaf.hash
+        elif isinstance(leaf, Bones):
+            yield from (part.hash for part in leaf.parts if isinstance(part, Stored))
+
+
+def lines_of(part: Part, blobs: Mapping[str, str]) -> list[str]:
+    """The items of one part. Raises BrokenCheckpoint when its blob is missing or has another number of lines."""
+    if not isinstance(part, Stored):
+        return part
+    try:
+        lines = blobs[part.hash].split("\n")
+    except KeyError as error:
+        raise BrokenCheckpoint(f"The blob {part.hash} is missing.") from error
+    if len(lines) != part.count:
+        raise BrokenCheckpoint
+    return lines if part.is_whole else lines[part.start : part.stop]
+
+
+def count(part: Part) -> int:
+    """How many items a part has."""
+    return part.stop - part.start if isinstance(part, Stored) else len(part)
+
+
+def _leaf(leaf: Leaf, blobs: Mapping[str, str]) -> Text | Items:
+    if isinstance(leaf, str):
+        return Text(leaf)
+    if isinstance(leaf, Ref):
+        if leaf.hash not in blobs:
+            raise BrokenCheckpoint(f"The blob {leaf.hash} is missing.")
+        return Text(blobs[leaf.hash])
+    items: list[str] = []
+    for part in leaf.parts:
+        items += lines_of(part, blobs)
+    return Items(items)
+
+
+def _join(parts: list[Part], part: Part) -> None:
+    """Adds a part; loose items go to the loose ones before them, empty ones nowhere."""
+    if not count(part):
+        return
+    if isinstance(part, list) and parts and isinstance(parts[-1], list):
+        parts[-1] = [*parts[-1], *part]
+    else:
+        parts.append(part)
+
+
+def _cut(part: Part, start: int, stop: int) -> Part:
+    if isinstance(part, Stored):
+        return Stored(part.hash, part.count, part.start + start, part.start + stop)
+    return part[start:stop]
+
+
+def _copied(node: Node) -> Node:
+    if isinstance(node, dict):
+        return {name: leaf.copy() if isinstance(leaf, Bones) else leaf for name, leaf in node.items()}
+    return node.copy() if isinstance(node, Bones) else node
