@@ -37,7 +37,12 @@ def queue_news(caller: MemberCaller, changed: Iterable[uuid.UUID], *, since: int
     New rows go into a hidden list that the reader empties; a row that stands on the page already is dropped there.
     """
     scope = scope_of(caller)
-    rows = visible(scope).filter(pk__in=list(changed)).select_related("agent__team", "claimed_by__person")
+    rows = (
+        visible(scope)
+        .filter(pk__in=list(changed))
+        .select_related("agent__team", "claimed_by__person")
+        .prefetch_related("teams")
+    )
     at = now()
     lines = [Row(row, at, caller) for row in rows[:MOST_ROWS]]
     context = {"lines": lines, "workspace": caller.member.workspace}

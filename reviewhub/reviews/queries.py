@@ -68,7 +68,11 @@ def listed(scope: Scope, *, filters: Filters, cursor: str = "", limit: int = 50)
     Raises:
         Invalid: the cursor is none of this list's.
     """
-    rows = _narrowed(visible(scope), filters).select_related("agent__team", "claimed_by__person")
+    rows = (
+        _narrowed(visible(scope), filters)
+        .select_related("agent__team", "claimed_by__person")
+        .prefetch_related("teams")
+    )
     if filters.state != RequestState.PENDING:
         return keyset.newest_first(rows, cursor=cursor, limit=limit)
     return _by_deadline(rows, cursor=cursor, limit=limit)

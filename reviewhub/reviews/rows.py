@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from reviewhub.accounts.models import Role
-from reviewhub.accounts.permissions import MemberCaller
+from reviewhub.accounts.permissions import Action, MemberCaller, allowed
 from reviewhub.core.display.durations import SOON
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.states import RequestState
+from reviewhub.reviews.targets import request_target
 
 GROUPS = (
     ("late", "Overdue"),
@@ -89,8 +89,8 @@ class Row:
 
     @property
     def can_pick(self) -> bool:
-        """Whether this person's role may decide at all; whether this request, is asked when they do."""
-        return self.is_open and self.caller.member.role != Role.MANAGER
+        """Whether this person may decide it, as far as role and teams say; what they did before is asked then."""
+        return self.is_open and allowed(self.caller, Action.REQUEST_DECIDE, request_target(self.request))
 
     @property
     def bulk(self) -> str:

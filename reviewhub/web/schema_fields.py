@@ -47,6 +47,11 @@ class Field:
         return bool(self.was) or bool(self.error)
 
     @property
+    def choices(self) -> list[tuple[str, str]]:
+        """Each option as JSON, and as people read it: a text without quotes where that can mean nothing else."""
+        return [(option, _bare(option)) for option in self.options]
+
+    @property
     def textarea(self) -> str:
         """The value as the content of a textarea: HTML drops the first line break, so that of the value is kept."""
         return f"\n{self.value}"
@@ -319,6 +324,13 @@ def _options(rules: dict[str, Any], value: Tree, *, is_present: bool) -> list[st
     if is_present and canonical.dumps(value) not in options:
         options.insert(0, canonical.dumps(value))
     return options
+
+
+def _bare(option: str) -> str:
+    """What is inside of a JSON text that begins with a letter and is no other JSON value; else `option` itself."""
+    inside = option[1:-1]
+    is_word = option.startswith('"') and inside[:1].isalpha() and inside not in ("true", "false", "null")
+    return inside if is_word and "\\" not in inside and inside == inside.strip() else option
 
 
 def _describes(rules: dict[str, Any], value: Tree, *, is_present: bool) -> str:

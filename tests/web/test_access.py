@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import URLPattern
+from reviewhub_agents import wire
 
 from reviewhub.accounts.models import Member
-from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.draft import draft
+from reviewhub.checkpoints.save import save
+from reviewhub.core.actors import SYSTEM
 from reviewhub.web.urls import urlpatterns
 from tests.cast import Cast, make_test_agent
 from tests.web.make import waiting
@@ -66,15 +69,8 @@ def ids(cast: Cast) -> dict[str, Any]:
     row = waiting(cast.support)
     _, key, _ = make_test_agent(cast.support, name="Other agent")
     tool = row.agent.tools.get()
-    found = Checkpoint.objects.create(
-        workspace=cast.workspace,
-        run=row.run,
-        branch=row.branch,
-        number=1,
-        state_hash="x",
-        raw_length=2,
-        body=b"x",
-    )
+    made = draft(branch=row.run.branches.get(), message=wire.CheckpointIn.from_tree({"state": {}}))
+    found = save(branch=row.run.branches.get(), draft=made, actor=SYSTEM)
     return {
         "<int:number>": row.number,
         "<uuid:run_id>": row.run_id,

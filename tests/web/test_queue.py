@@ -45,6 +45,14 @@ def test_admins_and_managers_see_all(cast: Cast, as_: As, who: str) -> None:
     assert len(numbers(get(as_(cast.people[who])))) == 2
 
 
+def test_only_who_may_decide_is_offered_it(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support)
+    for member, offered in ((cast.bob, True), (cast.alice, False), (cast.carol, False)):
+        page = get(as_(member)) + get(as_(member), f"/northwind/requests/{row.number}/peek")
+        assert ('type="checkbox" name="pick"' in page) == offered, member
+        assert ("mode=reject" in page) == offered, member
+
+
 def test_an_empty_queue_says_so(cast: Cast, as_: As) -> None:
     assert "Nothing waits for you" in get(as_(cast.bob))
 
