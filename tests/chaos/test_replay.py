@@ -187,7 +187,7 @@ def recording(folder: Path) -> Path:
         conversation(SEARCH, BOOK, BOOK, CANCEL),
         conversation(BOOK, SEARCH),
         conversation(BOOK, BOOK),
-    ] * 12
+    ] * 25
     made.write_text("".join(json.dumps(talk) + "\n" for talk in talks))
     return made
 
