@@ -76,6 +76,7 @@ class _Routes:
     save_checkpoint = Route(routes.save_checkpoint)
     list_checkpoints = Route(routes.list_checkpoints)
     get_checkpoint = Route(routes.get_checkpoint)
+    difference = Route(routes.difference)
     fork = Route(routes.fork)
     claim_branch = Route(routes.claim_branch)
     heartbeat = Route(routes.heartbeat)

@@ -120,6 +120,11 @@ def get_checkpoint(
     return _get(_path("checkpoints", checkpoint), wire.CheckpointOut, state=state)
 
 
+def difference(checkpoint: UUID, other: UUID) -> Call[wire.DifferenceOut]:
+    """What differs in `other`, a checkpoint of the same run."""
+    return _get(_path("checkpoints", checkpoint, "difference", other), wire.DifferenceOut)
+
+
 def fork(checkpoint: UUID, body: wire.ForkBody, *, key: str | None = None) -> Call[wire.ForkOut]:
     """A new branch that goes on from a checkpoint."""
     return _post(_path("checkpoints", checkpoint, "fork"), wire.ForkOut, body, key=key)

@@ -22,6 +22,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("tool-calls/<uuid:call>/outcome", calls.Outcome.as_view()),
     path("tool-calls/<uuid:call>/withdraw", calls.Withdraw.as_view()),
     path("checkpoints/<uuid:checkpoint>", checkpoints.OneCheckpoint.as_view()),
+    path("checkpoints/<uuid:checkpoint>/difference/<uuid:other>", checkpoints.Differences.as_view()),
     path("checkpoints/<uuid:checkpoint>/fork", checkpoints.Fork.as_view()),
     path("checkpoints/<uuid:checkpoint>/rewrite", requests.Rewrite.as_view()),
     path("branches/<uuid:branch>/claim", branches.Claim.as_view()),

@@ -67,6 +67,10 @@ def draft(*, branch: Branch, message: wire.CheckpointIn) -> Draft:
         state = _whole(message)
         on = head_tip(branch) if parent == branch.head else None
     placed = place(state, on=on) if parent == branch.head else None
+    state = placed.state if placed else state
+    if message.state_hash is not None and message.state_hash != state.state_hash:
+        told = f"what was sent makes a state with the hash {state.state_hash}"
+        raise Invalid.at("/checkpoint/state_hash", told, "state_hash")
     return Draft(
         on_head=on_head,
         parent=parent,
@@ -74,7 +78,7 @@ def draft(*, branch: Branch, message: wire.CheckpointIn) -> Draft:
         step=message.step,
         plan=message.plan.to_text() if message.plan else "null",
         reason=message.reason if isinstance(message, wire.CheckpointSave) else "",
-        state=placed.state if placed else state,
+        state=state,
         placed=placed,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections.abc import Sequence
 
 from reviewhub_agents import canonical
 
@@ -47,8 +48,30 @@ def load_tip(checkpoint: Checkpoint) -> Tip:
     try:
         return recall.tip_of(checkpoint)
     except BrokenCheckpoint as error:
-        log.error("checkpoint %s is corrupt: %s", checkpoint.id, error)
-        raise CorruptCheckpoint(checkpoint=str(checkpoint.id)) from error
+        raise refused(checkpoint, error) from error
+
+
+def load_states(checkpoints: Sequence[Checkpoint]) -> list[State]:
+    """The states of several checkpoints of one run, as cheap as those of neighbours can be.
+
+    Raises:
+        CorruptCheckpoint: as `load_state`, for the first that is damaged.
+    """
+    found: dict[uuid.UUID, State] = {}
+    ordered = sorted(checkpoints, key=lambda row: (row.branch_id, row.number))
+    reader = recall.states_of(ordered)
+    for checkpoint in ordered:
+        try:
+            found[checkpoint.pk] = next(reader)
+        except BrokenCheckpoint as error:
+            raise refused(checkpoint, error) from error
+    return [found[checkpoint.pk] for checkpoint in checkpoints]
+
+
+def refused(checkpoint: Checkpoint, error: BrokenCheckpoint) -> CorruptCheckpoint:
+    """What the caller is told of a checkpoint that is damaged; the log is told more."""
+    log.error("checkpoint %s is corrupt: %s", checkpoint.id, error)
+    return CorruptCheckpoint(checkpoint=str(checkpoint.id))
 
 
 def known_tip(checkpoint_id: uuid.UUID, *, run_id: uuid.UUID) -> Tip | None:

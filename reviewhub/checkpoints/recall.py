@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 
 from reviewhub.checkpoints.models import Blob, Checkpoint
 from reviewhub.checkpoints.rows import BrokenCheckpoint, read_row, slide, unpack_text
 from reviewhub.checkpoints.skeleton import Skeleton
-from reviewhub.checkpoints.tree import State
+from reviewhub.checkpoints.tree import State, standing_on
 from reviewhub.checkpoints.values import size_of
 
 MEMORY_BYTES = 64_000_000
@@ -143,13 +143,37 @@ def skeletons(texts: list[str]) -> Iterator[Skeleton]:
         yield skeleton
 
 
-def _read(checkpoint: Checkpoint) -> Tip:
-    texts, window = rows_of(checkpoint)
-    *_, skeleton = skeletons(texts)
-    state = skeleton.resolve(blob_texts(checkpoint.run_id, skeleton.blobs()))
+def states_of(checkpoints: Sequence[Checkpoint]) -> Iterator[State]:
+    """The states of checkpoints of one run that are in order of branch and number; neighbours share what they have.
+
+    Raises:
+        BrokenCheckpoint: at the first one that cannot be read, or is not what was saved.
+    """
+    blobs: dict[str, str] = {}
+    before = State({})
+    for _, group in groupby(checkpoints, key=lambda row: (row.branch_id, row.base)):
+        wanted = list(group)
+        texts, _window = rows_of(wanted[-1])
+        by_number = {row.number: row for row in wanted}
+        for number, skeleton in enumerate(skeletons(texts), wanted[0].base):
+            if number in by_number:
+                row = by_number[number]
+                blobs |= blob_texts(row.run_id, skeleton.blobs() - blobs.keys())
+                before = _checked(row, standing_on(before, skeleton.resolve(blobs)))
+                yield before
+
+
+def _checked(checkpoint: Checkpoint, state: State) -> State:
     # The proof that nothing is damaged: names and bytes of all fields are under this hash.
     if state.state_hash != checkpoint.state_hash:
         raise BrokenCheckpoint("The stored checkpoint is not the one that was saved: its hash differs.")
+    return state
+
+
+def _read(checkpoint: Checkpoint) -> Tip:
+    texts, window = rows_of(checkpoint)
+    *_, skeleton = skeletons(texts)
+    state = _checked(checkpoint, skeleton.resolve(blob_texts(checkpoint.run_id, skeleton.blobs())))
     return Tip(
         id=checkpoint.pk,
         run_id=checkpoint.run_id,

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
 Kind = Literal["added", "removed", "changed"]
 Keys = tuple[str | int, ...]
+T = TypeVar("T")
+
+
+class Absent:
+    """Marks what is not there; None is a value."""
+
+
+ABSENT = Absent()
+Side: TypeAlias = "Tree | Absent"
+Pair: TypeAlias = tuple[Keys, Side, Side]
 
 
 @dataclass(frozen=True)
@@ -26,49 +36,48 @@ class Change:
     after: str | None
 
 
-def compare(old: Tree, new: Tree, *, most: int) -> tuple[list[Change], bool]:
-    """The differences from `old` to `new`, fields in order of their names, list items in their order.
+def compare(pairs: Iterable[Pair], *, most: int) -> tuple[list[Change], bool]:
+    """The differences between pairs of values, in their order; inside of them by name and place.
 
     Args:
+        pairs: where, what was there and what is; only what may differ need be given.
         most: differences to list.
 
     Returns:
         At most `most` differences, and whether there are more.
     """
     found: list[Change] = []
-    for keys, before, after in _walk(old, new):
-        if len(found) == most:
-            return found, True
-        found.append(_change(keys, before, after))
+    for pair in pairs:
+        for keys, before, after in _walk(pair):
+            if len(found) == most:
+                return found, True
+            found.append(_change(keys, before, after))
     return found, False
 
 
-class _Absent:
-    """Marks what is not there; None is a value."""
-
-
-_ABSENT = _Absent()
-_Side: TypeAlias = "Tree | _Absent"
-
-
-def _walk(old: Tree, new: Tree) -> Iterator[tuple[Keys, _Side, _Side]]:
+def _walk(pair: Pair) -> Iterator[Pair]:
     """Pairs that differ, by an own stack: a deep state does not meet the interpreter's limit."""
-    todo: list[tuple[Keys, _Side, _Side]] = [((), old, new)]
+    todo: list[Pair] = [pair]
     while todo:
         keys, before, after = todo.pop()
         if before == after:
             continue
         if isinstance(before, dict) and isinstance(after, dict):
             names = sorted(before.keys() | after.keys(), reverse=True)
-            todo += [((*keys, name), before.get(name, _ABSENT), after.get(name, _ABSENT)) for name in names]
+            todo += [((*keys, name), before.get(name, ABSENT), after.get(name, ABSENT)) for name in names]
         elif isinstance(before, list) and isinstance(after, list):
             todo += reversed(list(_items(keys, before, after)))
         else:
             yield keys, before, after
 
 
-def _items(keys: Keys, old: list[Tree], new: list[Tree]) -> Iterator[tuple[Keys, _Side, _Side]]:
-    """Items of two lists: what is equal at both ends is left out, the middle is compared place by place.
+def _items(keys: Keys, old: list[Tree], new: list[Tree]) -> Iterator[Pair]:
+    start, cut, put = middle(old, new)
+    return paired(keys, start, cut, put)
+
+
+def middle(old: Sequence[T], new: Sequence[T]) -> tuple[int, Sequence[T], Sequence[T]]:
+    """What of two lists remains when the items that are equal at both ends are left out, and how many at the beginning.
 
     An agent's lists grow at the end, and now and then the last item is replaced or one is cut out: this reads well for
     all three, in one pass.
@@ -76,19 +85,23 @@ def _items(keys: Keys, old: list[Tree], new: list[Tree]) -> Iterator[tuple[Keys,
     shorter = min(len(old), len(new))
     start = next((at for at in range(shorter) if old[at] != new[at]), shorter)
     end = next((at for at in range(shorter - start) if old[-1 - at] != new[-1 - at]), shorter - start)
-    cut, put = old[start : len(old) - end], new[start : len(new) - end]
+    return start, old[start : len(old) - end], new[start : len(new) - end]
+
+
+def paired(keys: Keys, start: int, cut: Sequence[Tree], put: Sequence[Tree]) -> Iterator[Pair]:
+    """What remains of two lists, place by place from `start` on."""
     for at in range(max(len(cut), len(put))):
-        before: _Side = cut[at] if at < len(cut) else _ABSENT
-        after: _Side = put[at] if at < len(put) else _ABSENT
+        before: Side = cut[at] if at < len(cut) else ABSENT
+        after: Side = put[at] if at < len(put) else ABSENT
         yield (*keys, start + at), before, after
 
 
-def _change(keys: Keys, before: _Side, after: _Side) -> Change:
+def _change(keys: Keys, before: Side, after: Side) -> Change:
     kind: Kind = (
-        "added" if isinstance(before, _Absent) else "removed" if isinstance(after, _Absent) else "changed"
+        "added" if isinstance(before, Absent) else "removed" if isinstance(after, Absent) else "changed"
     )
     return Change(canonical.pointer(keys), kind, _text(before), _text(after))
 
 
-def _text(side: _Side) -> str | None:
-    return None if isinstance(side, _Absent) else canonical.dumps(side)
+def _text(side: Side) -> str | None:
+    return None if isinstance(side, Absent) else canonical.dumps(side)

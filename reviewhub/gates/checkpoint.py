@@ -13,6 +13,7 @@ from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import Actor
 from reviewhub.core.idempotency import answered, claim
 from reviewhub.gates.errors import BranchPaused
+from reviewhub.gates.set_aside import setting_aside
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.fence import check
 from reviewhub.runs.models import Run
@@ -21,6 +22,7 @@ from reviewhub.runs.states import BranchState
 from reviewhub.toolcalls.locks import lock_branch
 
 
+@setting_aside()
 def checkpoint(*, run: Run, body: wire.CheckpointSave, key: str, actor: Actor) -> Checkpoint:
     """Saves a state as the branch's new head.
 

@@ -13,6 +13,7 @@ from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import Actor
 from reviewhub.gates.close import close
 from reviewhub.gates.kinds import RunFailed
+from reviewhub.gates.set_aside import setting_aside
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.derive import derive
 from reviewhub.runs.fence import check
@@ -21,6 +22,7 @@ from reviewhub.runs.states import BranchState
 from reviewhub.toolcalls.locks import lock_branch
 
 
+@setting_aside()
 def fail(*, branch_id: uuid.UUID, body: wire.FailBody, actor: Actor) -> Branch:
     """Ends the branch; what still waited in it is cancelled. Failing a failed branch again changes nothing.
 

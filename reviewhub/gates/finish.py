@@ -14,6 +14,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.gates.close import close
 from reviewhub.gates.errors import Unsettled
 from reviewhub.gates.kinds import RunFinished
+from reviewhub.gates.set_aside import setting_aside
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.derive import derive
 from reviewhub.runs.fence import check
@@ -26,6 +27,7 @@ from reviewhub.toolcalls.states import CallState
 OPEN = (CallState.WAITING, CallState.STARTED, CallState.UNKNOWN)
 
 
+@setting_aside()
 def finish(*, branch_id: uuid.UUID, body: wire.FinishBody, actor: Actor) -> Branch:
     """Ends the branch; an allowed call that was never used ends as cancelled. Finishing twice changes nothing.
 

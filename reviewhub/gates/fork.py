@@ -11,11 +11,13 @@ from reviewhub.checkpoints.fork import fork as fork_checkpoint
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.actors import Actor
 from reviewhub.core.idempotency import claim
+from reviewhub.gates.set_aside import setting_aside
 from reviewhub.resumptions.enqueue import enqueue
 from reviewhub.runs.derive import derive
 from reviewhub.runs.models import Branch
 
 
+@setting_aside()
 def fork(*, checkpoint: Checkpoint, body: wire.ForkBody, key: str, actor: Actor) -> tuple[Branch, Checkpoint]:
     """A new open branch whose first checkpoint follows `checkpoint`; nothing is superseded, also ended runs fork.
 

@@ -21,6 +21,7 @@ from reviewhub.core.errors import NotFound
 from reviewhub.core.idempotency import answered, claim
 from reviewhub.gates.kinds import CallObserved
 from reviewhub.gates.prepare import Prepared, prepare
+from reviewhub.gates.set_aside import setting_aside
 from reviewhub.gates.unknown import open_unknown
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.reviews.draw import draw
@@ -42,6 +43,7 @@ class Observed:
     created: bool
 
 
+@setting_aside()
 def observe(
     *, run: Run, agent: Agent, body: wire.ObservationBody, body_digest: str, key: str, actor: Actor
 ) -> Observed:

@@ -10,6 +10,7 @@ from reviewhub_agents import canonical, wire
 
 from reviewhub.audit.record import record
 from reviewhub.checkpoints.draft import Draft, draft
+from reviewhub.checkpoints.load import CorruptCheckpoint
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import saved_as
 from reviewhub.checkpoints.save import StaleHead, save
@@ -21,6 +22,7 @@ from reviewhub.core.transitions import move
 from reviewhub.gates.errors import NotConsumed, OutcomeConflict
 from reviewhub.gates.kinds import CallEnded, CallLateOutcome
 from reviewhub.gates.present import outcome_out
+from reviewhub.gates.set_aside import setting_aside
 from reviewhub.gates.unknown import open_unknown
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.reviews.conclude import conclude
@@ -35,6 +37,7 @@ from reviewhub.toolcalls.settle import Answer
 from reviewhub.toolcalls.states import CALL_EDGES, CallState
 
 
+@setting_aside()
 def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire.OutcomeOut:
     """Records how a started call ended. Accepted on any branch in any state: what happened is always taken.
 
@@ -45,9 +48,10 @@ def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire
         NotConsumed: the call was never started.
         OutcomeConflict: another outcome is on record.
         StaleHead: the outcome is kept, the checkpoint is not: its parent is no longer the head.
+        CorruptCheckpoint: the outcome is kept, the checkpoint is not: what it would stand on is damaged.
     """
     call = ToolCall.objects.select_related("branch").get(pk=call_id)
-    made = draft(branch=call.branch, message=body.checkpoint) if body.checkpoint else None
+    made, damage = _drafted(call, body)
     digest = canonical.body_digest(_fact(body))
     with transaction.atomic(durable=True):
         locked = lock_call(call_id)
@@ -58,9 +62,20 @@ def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire
             saved, refusal = _save(locked, made, actor)
         faults.point("outcome.before_commit")
     faults.point("outcome.after_commit")
-    if refusal is not None:
-        raise refusal
+    failed = refusal or damage
+    if failed is not None:
+        raise failed
     return outcome_out(ToolCall.objects.get(pk=call_id), locked.branch, saved)
+
+
+def _drafted(call: ToolCall, body: wire.OutcomeBody) -> tuple[Draft | None, CorruptCheckpoint | None]:
+    """The checkpoint that comes along; or why there can be none, which keeps nobody from saying what happened."""
+    if body.checkpoint is None:
+        return None, None
+    try:
+        return draft(branch=call.branch, message=body.checkpoint), None
+    except CorruptCheckpoint as damage:
+        return None, damage
 
 
 def _fact(body: wire.OutcomeBody) -> dict[str, canonical.Tree]:

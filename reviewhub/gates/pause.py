@@ -29,6 +29,7 @@ from reviewhub.gates.errors import BranchPaused
 from reviewhub.gates.kinds import PauseOpened
 from reviewhub.gates.prepare import Prepared, asked_again, prepare
 from reviewhub.gates.repeats import hold_repeats
+from reviewhub.gates.set_aside import setting_aside
 from reviewhub.policies.queries import current_number
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.derive import derive
@@ -49,6 +50,7 @@ class Paused:
     created: bool
 
 
+@setting_aside()
 def pause(
     *, run: Run, agent: Agent, body: wire.PauseBody, body_digest: str, key: str, actor: Actor
 ) -> Paused:

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from reviewhub_agents import canonical, wire
 
+from reviewhub.checkpoints.difference import Difference
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.resumptions.models import Resumption
 from reviewhub.runs.fence import continue_from
@@ -94,6 +95,20 @@ def checkpoint_out(
     if fields is not None:
         shown["fields"] = fields
     return wire.CheckpointOut(**shown)
+
+
+def difference_out(found: Difference) -> wire.DifferenceOut:
+    """What differs between two checkpoints."""
+    items = []
+    for change in found.changes:
+        sides = {"before": change.before, "after": change.after}
+        given = {
+            name: canonical.parse(text, max_bytes=settings.LIMIT_STATE_BYTES)
+            for name, text in sides.items()
+            if text is not None
+        }
+        items.append(wire.DifferenceItem(path=change.path, kind=change.kind, **given))
+    return wire.DifferenceOut(changes=items, more=found.more)
 
 
 def resumption_out(row: Resumption) -> wire.ResumptionOut:

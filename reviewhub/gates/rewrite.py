@@ -14,6 +14,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.transitions import move
 from reviewhub.gates.close import close
 from reviewhub.gates.kinds import BranchSuperseded
+from reviewhub.gates.set_aside import setting_aside
 from reviewhub.resumptions.enqueue import enqueue
 from reviewhub.runs.derive import derive
 from reviewhub.runs.fence import check_open
@@ -22,6 +23,7 @@ from reviewhub.runs.states import BRANCH_EDGES, BranchState
 from reviewhub.toolcalls.locks import lock_branch
 
 
+@setting_aside()
 def rewrite(
     *, checkpoint: Checkpoint, changes: Sequence[wire.Change], reason: str, actor: Actor
 ) -> tuple[Branch, Checkpoint]:

@@ -11,6 +11,7 @@ from django.db import transaction
 from reviewhub_agents import runtime
 from reviewhub_agents.runtime.errors import Fenced, GraphError, ReplayDiverged, StateError
 
+from reviewhub.checkpoints.load import CorruptCheckpoint
 from reviewhub.core import faults
 from reviewhub.core.errors import Conflict, Invalid
 from reviewhub.hosting.graphs import graph_of
@@ -65,6 +66,8 @@ def _run(claimed: Claimed) -> None:
         ending = runtime.run(graph_of(run.agent.graph), BranchStore(claimed))
     except (Fenced, Conflict):
         raise
+    except CorruptCheckpoint:
+        logger.warning("branch %s was set aside: what it stands on is damaged", claimed.branch.pk)
     except HOPELESS as error:
         logger.warning("branch %s cannot go on", claimed.branch.pk, exc_info=True)
         quarantine(claimed=claimed, error=_said(error))

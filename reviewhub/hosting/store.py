@@ -26,6 +26,7 @@ from reviewhub.gates.outcome import outcome
 from reviewhub.gates.pause import pause
 from reviewhub.gates.present import pause_out
 from reviewhub.gates.progress import progress
+from reviewhub.gates.set_aside import setting_aside
 from reviewhub.hosting.keep_record import keep_record
 from reviewhub.hosting.queries import record_of
 from reviewhub.resumptions.claim import Claimed
@@ -46,6 +47,7 @@ class BranchStore:
         self._agent = self._run.agent
         self._actor = Actor(kind="agent", id=self._agent.pk, name=self._agent.name)
 
+    @setting_aside()
     def load(self) -> Loaded:
         """The head of the branch, exactly as it was saved (its hash is checked)."""
         head = head_of(self._branch)

@@ -16,6 +16,7 @@ from reviewhub.core.clock import now
 from reviewhub.core.display import arguments
 from reviewhub.core.display.sentence import plain, unpack
 from reviewhub.core.errors import NotFound
+from reviewhub.gates.set_aside import setting_aside
 from reviewhub.reviews.holder import holder
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import by_number, neighbours, newest_event
@@ -203,7 +204,8 @@ def _talk(row: ReviewRequest) -> Talk | None:
     if checkpoint is None:
         return None
     try:
-        return talk(load(checkpoint))
+        with setting_aside():
+            return talk(load(checkpoint))
     except CorruptCheckpoint:
         return None
 

@@ -22,6 +22,7 @@ from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.idempotency import check_key
 from reviewhub.gates.cancel import cancel as cancel_run
 from reviewhub.gates.fork import fork as fork_checkpoint
+from reviewhub.gates.set_aside import setting_aside
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import newest_event, runs_visible
 from reviewhub.reviews.targets import run_target
@@ -183,7 +184,8 @@ def _state(chosen: Checkpoint | None) -> arguments.Arguments | None:
     if chosen is None:
         return None
     try:
-        return arguments.rows(load(chosen))
+        with setting_aside():
+            return arguments.rows(load(chosen))
     except CorruptCheckpoint:
         return None
 

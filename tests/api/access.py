@@ -38,6 +38,7 @@ ACCESS: dict[str, Row] = {
     "POST tool-calls/<uuid:call>/outcome": Row("o", {"status": "succeeded"}),
     "POST tool-calls/<uuid:call>/withdraw": Row("o", {}),
     "GET checkpoints/<uuid:checkpoint>": Row("o"),
+    "GET checkpoints/<uuid:checkpoint>/difference/<uuid:other>": Row("o"),
     "POST checkpoints/<uuid:checkpoint>/fork": Row("o", {}),
     "POST branches/<uuid:branch>/claim": Row("o", {}),
     "POST branches/<uuid:branch>/heartbeat": Row("o", {}),

@@ -58,6 +58,7 @@ def scene(cast: Cast) -> Scene:
         "pause": paused["id"],
         "call": waiting["id"],
         "checkpoint": paused["checkpoint"]["id"],
+        "other": paused["checkpoint"]["id"],
         "branch": str(branch.pk),
         "question": question["id"],
         "request_id": waiting["request"]["id"],

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.tree import read_state
 from reviewhub.core.ids import uuid7
 from reviewhub.runs.models import Run
 from tests.cast import Cast
@@ -114,3 +115,38 @@ def test_an_outcome_sent_again_saves_its_checkpoint_once(cast: Cast, agent: Agen
     again = agent.outcome(waiting, result=1, checkpoint=checkpoint).ok()
     assert again == first
     assert Checkpoint.objects.count() == 2
+
+
+def test_two_checkpoints_are_compared_by_path(agent: AgentHttp) -> None:
+    run = agent.run()
+    first = save(agent, run, state={"log": [1], "order": {"id": 7, "to": "Oslo"}})
+    second = save(agent, run, state={"log": [1, {"n": 2}], "order": {"id": 7, "to": None}})
+    found = agent.get(f"/checkpoints/{first['id']}/difference/{second['id']}").ok()
+    assert found == {
+        "changes": [
+            {"path": "/log/1", "kind": "added", "after": {"n": 2}},
+            {"path": "/order/to", "kind": "changed", "before": "Oslo", "after": None},
+        ],
+        "more": False,
+    }
+    back = agent.get(f"/checkpoints/{second['id']}/difference/{first['id']}").ok()
+    assert back["changes"][0] == {"path": "/log/1", "kind": "removed", "before": {"n": 2}}
+    foreign = save(agent, agent.run(), state={})
+    assert agent.get(f"/checkpoints/{first['id']}/difference/{foreign['id']}").status == 422
+
+
+def test_a_field_that_is_called_unchanged_and_is_not_is_refused(agent: AgentHttp) -> None:
+    """The sender says which state it means; what would be stored is another one."""
+    run = agent.run()
+    first = save(agent, run, state={"log": [1], "order": {"id": 7}})
+    meant = read_state('{"log":[1,2],"order":{"id":8}}').state_hash
+    hints: dict[str, Any] = {"append": {"log": [2]}, "parent": first["id"], "parent_hash": first["hash"]}
+    refused = agent.post(
+        f"/runs/{run['id']}/checkpoints", {**hints, "unchanged": ["order"], "state_hash": meant}
+    )
+    assert (refused.status, refused.json["errors"][0]["path"]) == (422, "/checkpoint/state_hash")
+    assert Checkpoint.objects.count() == 1
+    right = save(agent, run, **hints, changed={"order": {"id": 8}}, state_hash=meant)
+    assert right["hash"] == meant
+    whole = {"state": {"log": [1, 2]}, "state_hash": meant}
+    assert agent.post(f"/runs/{run['id']}/checkpoints", whole).status == 422

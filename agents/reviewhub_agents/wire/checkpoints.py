@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -11,7 +11,7 @@ from .enums import ChangeOp, ChangeOpField
 from .fields import MAX_ITEMS, Count, Digest, Epoch, Id, Json, JsonObject, Name, Positive, Text, Time, Title
 
 _HINTS = frozenset({"changed", "append", "unchanged"})
-_CONTENT = _HINTS | {"state", "parent", "parent_hash", "node", "step", "plan"}
+_CONTENT = _HINTS | {"state", "parent", "parent_hash", "state_hash", "node", "step", "plan"}
 
 
 class PlanRef(Wire):
@@ -25,7 +25,8 @@ class CheckpointIn(Wire):
     """A state to save: whole (`state`), or as what changed since the parent, or the id of one saved before.
 
     With hints every field of the parent is either in `changed`, in `append` (items added to its end) or in
-    `unchanged`; `parent_hash` says which state they are relative to.
+    `unchanged`; `parent_hash` says which state they are relative to. `state_hash` is the hash of the state that the
+    sender means (`docs/state-hash.md`): what makes another one is refused, so a wrong `unchanged` cannot be stored.
     """
 
     id: Id | None = None
@@ -38,6 +39,7 @@ class CheckpointIn(Wire):
     append: dict[str, list[Json]] | None = None
     unchanged: list[str] | None = None
     parent_hash: Digest | None = None
+    state_hash: Digest | None = None
 
     @property
     def has_hints(self) -> bool:
@@ -104,6 +106,22 @@ class CheckpointList(Wire):
 
     items: list[CheckpointOut]
     next: str | None = None
+
+
+class DifferenceItem(Wire):
+    """A value that differs: `before` was there, `after` is; a side without a value is left out."""
+
+    path: Text
+    kind: Literal["added", "removed", "changed"]
+    before: Json = None
+    after: Json = None
+
+
+class DifferenceOut(Wire):
+    """`GET /checkpoints/{checkpoint}/difference/{other}`: what differs in the other one; `more` when there is more."""
+
+    changes: list[DifferenceItem]
+    more: bool = False
 
 
 class Change(Wire):

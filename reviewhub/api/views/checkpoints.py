@@ -12,12 +12,14 @@ from reviewhub_agents import wire
 
 from reviewhub.accounts.permissions import Action
 from reviewhub.api.base import AgentView, actor_of, answer, key_of, read
+from reviewhub.checkpoints.difference import difference
 from reviewhub.checkpoints.load import field_digests, load
 from reviewhub.checkpoints.queries import for_agent, of_run
 from reviewhub.core.errors import Invalid
 from reviewhub.gates.checkpoint import checkpoint as save_checkpoint
 from reviewhub.gates.fork import fork
-from reviewhub.gates.present_runs import branches_out, checkpoint_out
+from reviewhub.gates.present_runs import branches_out, checkpoint_out, difference_out
+from reviewhub.gates.set_aside import setting_aside
 
 STATES = ("none", "fields", "full")
 
@@ -56,10 +58,23 @@ class OneCheckpoint(AgentView):
             raise Invalid.at("/state", f"{how!r} is none of {', '.join(STATES)}")
         if how == "none":
             return answer(checkpoint_out(row))
-        state = load(row)
+        with setting_aside():
+            state = load(row)
         if how == "fields":
             return answer(checkpoint_out(row, fields=field_digests(state)))
         return answer(checkpoint_out(row, state=state))
+
+
+class Differences(AgentView):
+    """`GET /checkpoints/{checkpoint}/difference/{other}`"""
+
+    @extend_schema(responses=wire.DifferenceOut)
+    def get(self, request: Request, checkpoint: uuid.UUID, other: uuid.UUID) -> HttpResponse:
+        """What differs in `other`, a checkpoint of the same run: by path, with both values."""
+        agent = self.agent(request, Action.CHECKPOINT_READ)
+        with setting_aside():
+            found = difference(for_agent(agent, checkpoint), for_agent(agent, other))
+        return answer(difference_out(found))
 
 
 class Fork(AgentView):

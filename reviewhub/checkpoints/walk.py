@@ -1,0 +1,148 @@
+"""One value of a state, followed back along the way that a branch came. Of the blobs it reads those that it meets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reviewhub_agents import canonical
+from reviewhub_agents.canonical import Tree
+
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.recall import blob_texts, rows_of
+from reviewhub.checkpoints.rows import Op, read_row
+from reviewhub.checkpoints.skeleton import Bones, Leaf, Node, Ref, Skeleton, lines_of, resolve
+from reviewhub.core.changes import segments
+from reviewhub.core.errors import Invalid
+
+_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A checkpoint (its content left out) and the canonical text of the value in it; None where there is none."""
+
+    checkpoint: Checkpoint
+    value: str | None
+
+
+def back(checkpoint: Checkpoint, path: str) -> Iterator[Sight]:
+    """The value at `path` in a checkpoint, the one before it and so on, across forks, to the run's first.
+
+    What it tells is not checked against the hashes of the states, since it reads no whole state; `load` does that.
+
+    Args:
+        path: a JSON pointer into the state, below its root.
+
+    Raises:
+        Invalid: the path is no such pointer.
+        BrokenCheckpoint: rows or blobs are damaged.
+    """
+    keys = _keys(path)
+    here: Checkpoint | None = checkpoint
+    while here is not None:
+        seen = _segment(here, keys)
+        yield from reversed(seen)
+        first = seen[0].checkpoint
+        rows = Checkpoint.objects.defer("content")
+        here = rows.get(pk=first.parent_id) if first.parent_id else None
+
+
+def value_in(text: str, keys: Sequence[str]) -> str | None:
+    """The canonical text of what `keys` lead to in a canonical text; None when there is nothing."""
+    if not keys:
+        return text
+    tree: Tree = canonical.parse(text, max_bytes=len(text) * 4, max_values=len(text) + 1)
+    for key in keys:
+        if isinstance(tree, dict) and key in tree:
+            tree = tree[key]
+        elif isinstance(tree, list) and _INDEX.fullmatch(key) and int(key) < len(tree):
+            tree = tree[int(key)]
+        else:
+            return None
+    return canonical.dumps(tree)
+
+
+def _keys(path: str) -> list[str]:
+    try:
+        keys = segments(path)
+    except ValueError as error:
+        raise Invalid.at("/path", str(error), "invalid_path") from error
+    if not keys:
+        raise Invalid.at("/path", "names the whole state; name a value in it", "root")
+    return keys
+
+
+def _segment(checkpoint: Checkpoint, keys: list[str]) -> list[Sight]:
+    """The value in each row from the manifest to `checkpoint`; looked up anew only where a row touches it."""
+    rows = Checkpoint.objects.filter(
+        branch_id=checkpoint.branch_id, number__gte=checkpoint.base, number__lte=checkpoint.number
+    )
+    rows = rows.select_related("branch").defer("content").order_by("number")
+    look, skeleton = _Look(checkpoint, keys), Skeleton()
+    value: str | None = None
+    seen: list[Sight] = []
+    for row, text in zip(rows, rows_of(checkpoint)[0], strict=True):
+        ops = read_row(text)
+        skeleton.apply(ops)
+        if any(_touches(op, keys) for op in ops):
+            value = look.at(skeleton.nodes.get(keys[0]))
+        seen.append(Sight(row, value))
+    return seen
+
+
+def _touches(op: Op, keys: list[str]) -> bool:
+    field, *member = op.path
+    return field == keys[0] and (not member or len(keys) == 1 or member[0] == keys[1])
+
+
+class _Look:
+    """Finds a value in skeletons of one run; a blob is fetched once, and a text that was searched is not again."""
+
+    def __init__(self, checkpoint: Checkpoint, keys: list[str]) -> None:
+        self._run_id = checkpoint.run_id
+        self._keys = keys
+        self._blobs: dict[str, str] = {}
+        self._last: tuple[str, str | None] | None = None
+
+    def at(self, node: Node | None) -> str | None:
+        """The text of the value, where `node` is its field."""
+        rest = self._keys[1:]
+        if isinstance(node, dict):
+            if not rest:
+                self._fetch([hash_ for leaf in node.values() for hash_ in _hashes(leaf)])
+                return resolve(node, self._blobs).text
+            node, rest = node.get(rest[0]), rest[1:]
+        if isinstance(node, Bones) and rest:
+            return self._in(self._item(node, rest[0]), rest[1:])
+        if node is None:
+            return None
+        self._fetch(_hashes(node))
+        return self._in(resolve(node, self._blobs).text, rest)
+
+    def _item(self, bones: Bones, key: str) -> str | None:
+        if not _INDEX.fullmatch(key) or int(key) >= bones.length:
+            return None
+        (part,) = bones.between(int(key), int(key) + 1)
+        if not isinstance(part, list):
+            self._fetch([part.hash])
+        (text,) = lines_of(part, self._blobs)
+        return text
+
+    def _in(self, text: str | None, keys: list[str]) -> str | None:
+        if text is None:
+            return None
+        if self._last is None or self._last[0] != text:
+            self._last = (text, value_in(text, keys))
+        return self._last[1]
+
+    def _fetch(self, hashes: list[str]) -> None:
+        if missing := [hash_ for hash_ in hashes if hash_ not in self._blobs]:
+            self._blobs |= blob_texts(self._run_id, missing)
+
+
+def _hashes(leaf: Leaf) -> list[str]:
+    if isinstance(leaf, Ref):
+        return [leaf.hash]
+    return [part.hash for part in leaf.parts if not isinstance(part, list)] if isinstance(leaf, Bones) else []
