@@ -37,6 +37,7 @@ def write_answers(
                 effect=one.proposal.effect,
                 arguments=one.proposal.arguments,
                 failed_checks=one.failed_checks,
+                repeats=one.repeats,
             )
             request(call=call, run=run, agent=agent, asked=asked, actor=actor, at=now)
         elif one.answer.action == "observe":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,12 +25,12 @@ from reviewhub.core.idempotency import check_key
 from reviewhub.core.transitions import move
 from reviewhub.gates.errors import AlreadyConsumed, DigestMismatch, GrantExpired, NotAllowed
 from reviewhub.gates.kinds import CallStarted
-from reviewhub.gates.reconsider import facts_differ, reask, reconsider
+from reviewhub.gates.reconsider import facts_differ, reask, reconsider, repeated_since
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.fence import check
-from reviewhub.toolcalls.locks import Locked, lock, lock_call
-from reviewhub.toolcalls.models import Attempt, Grant
-from reviewhub.toolcalls.queries import arguments_of, equal_on_other_branches
+from reviewhub.toolcalls.locks import Locked, lock, lock_call, lock_run
+from reviewhub.toolcalls.models import Attempt, Grant, ToolCall
+from reviewhub.toolcalls.queries import arguments_of, equal_elsewhere
 from reviewhub.toolcalls.recovery import AtConsume, at_consume
 from reviewhub.toolcalls.states import CALL_EDGES, GRANT_EDGES, CallState, GrantState
 from reviewhub.tools.models import Effect
@@ -80,13 +81,12 @@ def _consume(
 ) -> Consumed | ReviewHubError:
     call = locked.call
     repeat = call.attempts.filter(key_hash=key_hash).first()
+    twins = _twins(locked)
     step = at_consume(
         state=call.state,
         effect=call.effect,
         same_key=repeat is not None,
-        twins=equal_on_other_branches(call).values_list("state", flat=True)
-        if call.effect == Effect.ONCE
-        else (),
+        twins=[twin.state for twin in twins],
     )
     if step is AtConsume.SAME_ANSWER and repeat is not None:
         return _handed_out(locked, repeat)
@@ -101,13 +101,26 @@ def _consume(
         raise NotAllowed(f"This tool call is {call.state}.", state=call.state)
     acknowledge(branch=locked.branch)
     if call.state == CallState.ALLOWED:
-        return _use_grant(locked, key_hash, facts, epoch, actor)
+        return _use_grant(locked, twins, key_hash, facts, epoch, actor)
     last = call.attempts.order_by("-number")[0]
     return _start(locked, last.grant, key_hash, epoch, actor)
 
 
+def _twins(locked: Locked) -> list[ToolCall]:
+    """Equal `once` calls that acted on other branches. The run's lock keeps two branches from starting one at once."""
+    if locked.call.effect != Effect.ONCE:
+        return []
+    lock_run(locked.call.run_id)
+    return equal_elsewhere(locked.call)
+
+
 def _use_grant(
-    locked: Locked, key_hash: str, facts: canonical.Tree | None, epoch: int | None, actor: Actor
+    locked: Locked,
+    twins: Sequence[ToolCall],
+    key_hash: str,
+    facts: canonical.Tree | None,
+    epoch: int | None,
+    actor: Actor,
 ) -> Consumed | ReviewHubError:
     call = locked.call
     grant = lock(Grant.objects.filter(tool_call=call, state=GrantState.OPEN)).first()
@@ -118,8 +131,10 @@ def _use_grant(
         move(grant, to=GrantState.EXPIRED, table=GRANT_EDGES)
         reask(locked=locked, because="The grant expired before it was used.", actor=actor)
         return GrantExpired()
-    refusal = facts_differ(locked=locked, grant=grant, facts=facts, actor=actor) or reconsider(
-        locked=locked, grant=grant, actor=actor
+    refusal = (
+        facts_differ(locked=locked, grant=grant, facts=facts, actor=actor)
+        or repeated_since(locked=locked, grant=grant, twins=twins, actor=actor)
+        or reconsider(locked=locked, grant=grant, actor=actor)
     )
     if refusal is not None:
         return refusal

@@ -36,7 +36,7 @@ from reviewhub.runs.derive import derive
 from reviewhub.runs.fence import check
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.states import BRANCH_EDGES, BranchState
-from reviewhub.toolcalls.locks import lock_branch
+from reviewhub.toolcalls.locks import lock_branch, lock_run
 from reviewhub.toolcalls.models import Pause
 from reviewhub.toolcalls.propose import propose
 from reviewhub.toolcalls.states import CallState, PauseState
@@ -100,6 +100,7 @@ def _write(
     if branch.state == BranchState.PAUSED:
         raise BranchPaused
     acknowledge(branch=branch)
+    lock_run(run.pk)
     if current_number(run.workspace_id) != prepared[0].answer.policy_version:
         prepared = asked_again(run=run, agent=agent, prepared=prepared)
     prepared = hold_repeats(branch=branch, agent=agent, prepared=prepared)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -37,6 +38,7 @@ class Prepared:
     answer: Resolved
     tool: Tool
     failed_checks: int
+    repeats: tuple[uuid.UUID, ...] = ()
 
 
 def prepare(*, run: Run, agent: Agent, calls: Sequence[wire.ToolCallIn]) -> list[Prepared]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from reviewhub_agents import canonical
@@ -18,13 +19,14 @@ from reviewhub.gates.kinds import CallDenied
 from reviewhub.policies.evaluate import Resolved, evaluate
 from reviewhub.policies.facts import call_facts
 from reviewhub.reviews.asked import approval
+from reviewhub.reviews.models import ReviewRequest
 from reviewhub.toolcalls.claims import facts_of, failed_checks
 from reviewhub.toolcalls.locks import Locked
-from reviewhub.toolcalls.models import Grant
-from reviewhub.toolcalls.queries import arguments_of
+from reviewhub.toolcalls.models import Grant, ToolCall
+from reviewhub.toolcalls.queries import arguments_of, equal_elsewhere
 from reviewhub.toolcalls.settle import Answer, decide_row
 from reviewhub.toolcalls.states import CALL_EDGES, GRANT_EDGES, CallState, GrantState
-from reviewhub.tools.models import Tool
+from reviewhub.tools.models import Effect, Tool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,23 @@ def facts_differ(
     return FactsChanged()
 
 
+def repeated_since(
+    *, locked: Locked, grant: Grant, twins: Sequence[ToolCall], actor: Actor
+) -> ReviewHubError | None:
+    """A refusal when an equal call acted on another branch and whoever allowed this one was not told.
+
+    The grant is revoked and people are asked again, now with that fact.
+    """
+    asked = ReviewRequest.objects.filter(pk=grant.decision.request_id) if grant.decision.request_id else ()
+    told = {call.pk for request in asked for call in request.repeats.all()}
+    news = [twin for twin in twins if twin.pk not in told]
+    if not news:
+        return None
+    move(grant, to=GrantState.REVOKED, table=GRANT_EDGES)
+    reask(locked=locked, because="", actor=actor)
+    return FactsChanged(f"{repeat_fact(news)} People are asked.")
+
+
 def reconsider(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError | None:
     """A refusal when policy is stricter now than when the grant was given.
 
@@ -82,9 +101,22 @@ def reconsider(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError 
     return None
 
 
+def repeat_fact(twins: Sequence[ToolCall]) -> str:
+    """What people must know about equal calls on other branches."""
+    words = {
+        CallState.SUCCEEDED: "has run",
+        CallState.STARTED: "is running",
+        CallState.UNKNOWN: "may have run",
+    }
+    said = dict.fromkeys(f"{words[CallState(twin.state)]} on branch {twin.branch.name}" for twin in twins)
+    return f"The same call {' and '.join(said)} of this run."
+
+
 def reask(*, locked: Locked, because: str, actor: Actor) -> None:
-    """Puts an allowed call before people (again), with what policy asks for today."""
+    """Puts an allowed call before people (again), with what policy asks for today and which equal calls have acted."""
     found = today(locked)
+    twins = equal_elsewhere(locked.call) if locked.call.effect == Effect.ONCE else []
+    because = " ".join(filter(None, [because, repeat_fact(twins) if twins else ""]))
     needed = hold(found.answer, agent=locked.call.agent, because=because)
     asked = approval(
         answer=needed,
@@ -92,6 +124,7 @@ def reask(*, locked: Locked, because: str, actor: Actor) -> None:
         effect=locked.call.effect,
         arguments=found.arguments,
         failed_checks=len(failed_checks(locked.call.claims)),
+        repeats=tuple(twin.pk for twin in twins),
     )
     ask_again(locked=locked, asked=asked, because=because, actor=actor)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 from reviewhub.accounts.models import Agent
 from reviewhub.core.display.sentence import sentence
 from reviewhub.policies.evaluate import Resolved
@@ -12,8 +14,16 @@ from reviewhub.reviews.requirement import Stored
 from reviewhub.tools.models import Tool
 
 
-def approval(*, answer: Resolved, tool: Tool, effect: str, arguments: str, failed_checks: int = 0) -> Asked:
-    """What is asked about a call that policy holds."""
+def approval(
+    *,
+    answer: Resolved,
+    tool: Tool,
+    effect: str,
+    arguments: str,
+    failed_checks: int = 0,
+    repeats: tuple[uuid.UUID, ...] = (),
+) -> Asked:
+    """What is asked about a call that policy holds; `repeats` are equal calls that acted on other branches."""
     needed = answer.requirement
     if needed is None or answer.team_id is None:
         raise ValueError("only a held call is put before people")
@@ -29,6 +39,7 @@ def approval(*, answer: Resolved, tool: Tool, effect: str, arguments: str, faile
         sentence=sentence(tool=tool.name, arguments_text=arguments, template=tool.sentence),
         risk=risk(tool=tool, effect=effect, failed_checks=failed_checks),
         failed_checks=failed_checks,
+        repeats=repeats,
     )
 
 

@@ -40,6 +40,8 @@ class ReviewRequest(Stateful):
     version = models.PositiveIntegerField(default=1)
     digest = models.CharField(max_length=80)
     again_of = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="asked_again")
+    # Equal calls on other branches of the run that had acted when people were asked, and that the request names.
+    repeats: models.ManyToManyField[ToolCall, Any] = models.ManyToManyField(ToolCall, related_name="+")
     tool_name = models.CharField(max_length=200)
     agent_name = models.CharField(max_length=120)
     environment = models.CharField(max_length=40)

@@ -33,6 +33,7 @@ class Asked:
     failed_checks: int = 0
     kind: str = ReviewRequest.Kind.APPROVAL
     again_of: ReviewRequest | None = None
+    repeats: tuple[uuid.UUID, ...] = ()
 
     def after(self, last: ReviewRequest) -> Asked:
         """The same, asked again after `last`, which stays final."""
@@ -71,6 +72,7 @@ def request(
         on_timeout=asked.stored.requirement.on_timeout,
         deadline_at=_deadline(asked, at),
     )
+    _tell_repeats(row, asked)
     row.teams.set(Team.objects.filter(pk__in=asked.stored.teams))
     record(
         "request.opened",
@@ -93,6 +95,13 @@ def request(
     )
     _tell(row, asked)
     return row
+
+
+def _tell_repeats(row: ReviewRequest, asked: Asked) -> None:
+    """Which equal calls people are told of; what they knew the last time they know now."""
+    known = list(asked.again_of.repeats.all()) if asked.again_of else []
+    if known or asked.repeats:
+        row.repeats.set([*known, *ToolCall.objects.filter(pk__in=asked.repeats)])
 
 
 def _deadline(asked: Asked, at: datetime) -> datetime | None:

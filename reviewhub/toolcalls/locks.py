@@ -1,4 +1,4 @@
-"""Row locks in the one order that every writer keeps: branch, pause, tool call, request, grant, resumption.
+"""Row locks in the one order that every writer keeps: branch, pause, tool call, run, request, grant, resumption.
 
 `FOR NO KEY UPDATE` on PostgreSQL; on SQLite the IMMEDIATE transaction already holds the whole file.
 """
@@ -12,7 +12,7 @@ from typing import TypeVar
 from django.db.models import Model, QuerySet
 
 from reviewhub.core.errors import NotFound
-from reviewhub.runs.models import Branch
+from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import Pause, ToolCall
 
 M = TypeVar("M", bound=Model)
@@ -35,6 +35,11 @@ def lock(rows: QuerySet[M]) -> QuerySet[M]:
 def lock_branch(branch_id: uuid.UUID) -> Branch:
     """The branch as it is now, locked."""
     return lock(Branch.objects.filter(pk=branch_id)).get()
+
+
+def lock_run(run_id: uuid.UUID) -> Run:
+    """The run, locked: what its branches do to equal calls happens one after the other. Branches are locked before."""
+    return lock(Run.objects.filter(pk=run_id)).get()
 
 
 def lock_pause(pause_id: uuid.UUID) -> Pause:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from django.db.models import QuerySet
+import uuid
+from collections.abc import Collection
 
 from reviewhub.toolcalls.models import CallVersion, Decision, Grant, ToolCall
 from reviewhub.toolcalls.states import CallState, GrantState
+
+ACTED = (CallState.STARTED, CallState.UNKNOWN, CallState.SUCCEEDED)
 
 
 def arguments_of(call: ToolCall, version: int | None = None) -> str:
@@ -24,10 +27,28 @@ def open_grant(call: ToolCall) -> Grant | None:
     return call.grants.filter(state=GrantState.OPEN).first()
 
 
-def equal_on_other_branches(call: ToolCall) -> QuerySet[ToolCall]:
-    """Calls of the same tool with the same arguments on other branches of the same run that (may) have acted."""
-    return ToolCall.objects.filter(
-        run_id=call.run_id,
-        digest=call.digest,
-        state__in=[CallState.STARTED, CallState.UNKNOWN, CallState.SUCCEEDED],
-    ).exclude(branch_id=call.branch_id)
+def acted_elsewhere(
+    *, run_id: uuid.UUID, branch_id: uuid.UUID, digests: Collection[str]
+) -> dict[str, list[ToolCall]]:
+    """Calls on other branches of a run that acted, or may have: those that ever had one of these digests, by digest.
+
+    Every version counts, not only the one that ran: whoever proposes 1240 again after a person made 900 of it means
+    the same refund.
+    """
+    rows = (
+        CallVersion.objects.filter(digest__in=digests, tool_call__run_id=run_id, tool_call__state__in=ACTED)
+        .exclude(tool_call__branch_id=branch_id)
+        .select_related("tool_call__branch")
+        .order_by("tool_call__created_at", "version")
+    )
+    found: dict[str, list[ToolCall]] = {}
+    for row in rows:
+        found.setdefault(row.digest, []).append(row.tool_call)
+    return found
+
+
+def equal_elsewhere(call: ToolCall) -> list[ToolCall]:
+    """Calls on other branches of its run that acted, or may have, and were at any time equal to `call` at any time."""
+    digests = list(call.versions.values_list("digest", flat=True))
+    found = acted_elsewhere(run_id=call.run_id, branch_id=call.branch_id, digests=digests)
+    return list({twin.pk: twin for twins in found.values() for twin in twins}.values())

@@ -149,6 +149,7 @@ def _context(caller: MemberCaller, row: ReviewRequest, typed: Typed) -> dict[str
         "row": row,
         "line": Row(row, at, caller),
         "evidence": shown,
+        "repeats": row.repeats.select_related("branch").prefetch_related("requests").order_by("created_at"),
         "is_open": row.state == RequestState.PENDING,
         "is_late": row.deadline_at is not None and row.deadline_at <= at,
         "can_decide": allowed(caller, Action.REQUEST_DECIDE, request_target(row)),
