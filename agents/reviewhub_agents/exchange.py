@@ -7,6 +7,7 @@ logic and not two.
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Generator, Mapping
@@ -20,9 +21,11 @@ from reviewhub_agents import __version__, routes
 from reviewhub_agents.canonical import BadJson, Tree, parse
 from reviewhub_agents.errors import StillWaiting, UnexpectedAnswer, Unreachable, error_for
 from reviewhub_agents.routes import Call
-from reviewhub_agents.wire import PauseOut, PauseState, Problem, Wire
+from reviewhub_agents.wire import CallState, PauseOut, PauseState, Problem, Wire
 
 T = TypeVar("T", bound=Wire)
+
+logger = logging.getLogger(__name__)
 
 AGAIN = frozenset({429, 502, 503, 504})
 """Statuses after which the same request is sent again. 502 and 504 come from proxies; the key makes it safe."""
@@ -93,6 +96,13 @@ def exchange(call: Call[T], *, patience: float) -> Steps[T]:
         # Spread out, so that a hundred agents do not come back at the same instant.
         yield Sleep(pause * random.uniform(0.75, 1))  # noqa: S311  # no secret
         delay = min(delay * 2, LONGEST_DELAY)
+
+
+def announce(pause: PauseOut) -> None:
+    """Log, at INFO, where people find what waits in `pause`; nothing when nothing waits."""
+    for call in pause.tool_calls:
+        if call.state is CallState.WAITING and call.request is not None:
+            logger.info("%s waits for people: %s", call.tool, call.request.url)
 
 
 def settled(pause: UUID, *, timeout: float | None, patience: float) -> Steps[PauseOut]:

@@ -24,7 +24,7 @@ TEAM = "Support"
 PEOPLE = (
     ("Alice", Role.ADMIN, "changes policy, people, agents and keys"),
     ("Bob", Role.REVIEWER, "decides"),
-    ("Carol", Role.MANAGER, "reads the record and the figures"),
+    ("Carol", Role.MANAGER, "sees every request and run, and reads the record"),
 )
 
 

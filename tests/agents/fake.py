@@ -272,6 +272,9 @@ class FakeHub:
                 arguments=parse(call.text),
                 **given,
             )
+        if call.state == "waiting":
+            where = "http://hub.test/requests/1"
+            fields["request"] = wire.RequestOut(id=call.id, number=1, url=where)
         if call.grant is not None:
             fields["grant"] = wire.GrantOut(id=call.grant, digest=call.digest)
         return wire.ToolCallOut(

@@ -133,6 +133,17 @@ def test_an_exception_is_a_failed_outcome_and_goes_on(client: Client, hub: FakeH
     assert body["error"] == "ValueError: card \\x00 expired \\ud83c"
 
 
+def test_where_it_waits_is_logged_once(
+    client: Client, hub: FakeHub, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers = iter([None, None, "approve"])
+    hub.decide = lambda call: next(answers)
+    with caplog.at_level("INFO", logger="reviewhub_agents"):
+        Shop(client).refund("8812", Decimal(1))
+    said = [record.getMessage() for record in caplog.records if record.name.startswith("reviewhub_agents")]
+    assert said == [f"{only(hub).tool} waits for people: http://hub.test/requests/1"]
+
+
 def test_an_interrupt_leaves_the_outcome_unknown(client: Client, hub: FakeHub) -> None:
     shop = Shop(client)
     shop.raises = KeyboardInterrupt()

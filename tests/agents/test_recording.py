@@ -61,8 +61,31 @@ def test_parallel_calls_have_their_own_results(tmp_path: Path) -> None:
     assert [step.tool for step in talk.turns[0].some(writes=True)] == ["b"]
 
 
+def test_what_is_not_known_to_read_acts() -> None:
+    acts = command._is_write(command.READS, "")
+    reads = (
+        "get_user",
+        "search_flights",
+        "list_all_airports",
+        "think",
+        "calculate",
+        "transfer_to_human_agents",
+    )
+    assert not any(map(acts, reads))
+    assert all(map(acts, ("book_x", "send_x", "refund_order", "GET_user", "get", "thinking", "")))
+
+
 def test_patterns_say_what_acts() -> None:
-    by_writes = command._is_write(None, "book_*, send_*")
-    assert [by_writes(tool) for tool in ("book_x", "send_x", "get_x", "BOOK_x")] == [True, True, False, False]
-    by_reads = command._is_write("get_*,search", "ignored")
-    assert [by_reads(tool) for tool in ("get_x", "search", "searches", "book")] == [False, False, True, True]
+    acts = command._is_write("get_*, search", "get_rid_of_*")
+    assert [acts(tool) for tool in ("get_x", "search", "searches", "get_rid_of_x")] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+
+
+def test_the_readmes_recording_has_a_read_and_a_write() -> None:
+    file = Path(__file__).resolve().parent.parent.parent / "docs" / "talk.jsonl"
+    (talk,) = recording.read(file, name="n", is_write=command._is_write(command.READS, ""))
+    assert [step.is_write for turn in talk.turns for step in turn.steps] == [False, True]

@@ -52,7 +52,7 @@ def play_all(hub: FakeHub, tmp_path: Path) -> Callable[..., tuple[list[str], dic
     def start(*conversations: dict[str, Any], **options: Any) -> tuple[list[str], dict[str, Any]]:
         file = tmp_path / "r.jsonl"
         file.write_text("".join(json.dumps(item) + "\n" for item in conversations))
-        found = list(recording.read(file, name="r", is_write=command._is_write(None, command.WRITES)))
+        found = list(recording.read(file, name="r", is_write=command._is_write(command.READS, "")))
         with (
             Ledger(tmp_path / "state") as ledger,
             Client("http://hub.test", key=KEY, patience=0.5, transport=hub.transport()) as client,

@@ -25,7 +25,7 @@ from reviewhub_agents.errors import (
     StillWaiting,
     UnexpectedAnswer,
 )
-from reviewhub_agents.exchange import Steps, exchange, settled
+from reviewhub_agents.exchange import Steps, announce, exchange, settled
 from reviewhub_agents.wire import (
     AllowedDecision,
     CallState,
@@ -100,6 +100,7 @@ class Gate:
         body = PauseBody(branch=branch, tool_calls=[self._proposal(arguments, text)])
         pause = yield from exchange(routes.pause(run, body), patience=patience)
         while True:
+            announce(pause)
             pause = yield from self._settled(pause, patience)
             call = pause.tool_calls[0]
             if call.state is not CallState.ALLOWED:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import queue
 import sys
@@ -23,12 +24,16 @@ from .ledger import Busy, Ledger
 from .play import Player
 from .recording import BadRecording, Conversation, fingerprint, read
 
-WRITES = "book_*,cancel_*,update_*,send_*"
+READS = "get_*,list_*,search_*,find_*,read_*,lookup_*,think,calculate,transfer_to_human_agents"
+"""Tools that change nothing, by the names that recordings use. What is not among them acts."""
+STATE_DIR = "var/replay"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Replay a file. Prints one JSON object; returns 0 when every conversation ended, else 1 (2: nothing was done)."""
     options = _options(argv)
+    logging.basicConfig(format="%(message)s", stream=sys.stderr)
+    logging.getLogger("reviewhub_agents").setLevel(logging.INFO)
     try:
         file = Path(options.file)
         name = options.name or f"{file.name.partition('.')[0]}-{fingerprint(file)}"
@@ -62,10 +67,10 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--key", default=os.environ.get("REVIEWHUB_KEY"), help="an agent's key (default: $REVIEWHUB_KEY)")
     add("--limit", type=int, help="only the first so many conversations")
     add("--workers", type=int, default=8, help="so many conversations side by side (default: 8)")
-    add("--state-dir", default="replay-state", help="folder of effects.jsonl (default: replay-state)")
+    add("--state-dir", default=STATE_DIR, help=f"folder of effects.jsonl (default: {STATE_DIR})")
     add("--name", help="another name starts new runs (default: of file and content)")
-    add("--writes", default=WRITES, help=f"patterns of tools that act (default: {WRITES})")
-    add("--reads", help="patterns of tools that only read; all others act")
+    add("--reads", default=READS, help=f"patterns of tools that only read; all others act (default: {READS})")
+    add("--writes", default="", help="patterns of tools that act although their names look like reads")
     add("--pause-reads", action="store_true", help="reads pause as well, for policy to let them pass")
     add("--patience", type=float, default=900, help="seconds to go on without an answer (default: 900)")
     add("--tool-seconds", type=float, default=0, help="how long a replayed write takes (default: 0)")
@@ -79,14 +84,13 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def _is_write(reads: str | None, writes: str) -> Callable[[str], bool]:
-    """Whether a tool acts: by the patterns of reads when they are given, else by those of writes."""
-    patterns = (writes if reads is None else reads).split(",")
+def _is_write(reads: str, writes: str) -> Callable[[str], bool]:
+    """Whether a tool acts: a pattern of writes says so, or no pattern of reads says otherwise."""
 
-    def is_write(tool: str) -> bool:
-        return any(fnmatchcase(tool, pattern.strip()) for pattern in patterns) == (reads is None)
+    def matches(tool: str, patterns: str) -> bool:
+        return any(fnmatchcase(tool, pattern.strip()) for pattern in patterns.split(","))
 
-    return is_write
+    return lambda tool: matches(tool, writes) or not matches(tool, reads)
 
 
 def _register(client: Client, conversations: Sequence[Conversation]) -> None:

@@ -21,6 +21,7 @@ from reviewhub_agents.errors import (
     PolicyChanged,
     Superseded,
 )
+from reviewhub_agents.exchange import announce
 
 from .ledger import Ledger
 from .recording import Conversation, Step, Turn
@@ -145,6 +146,7 @@ class _One:
         pause = self.client.pause(self.run.id, body, key=self._key("pause", turn, number))
         if pause.checkpoint is not None:
             self.parent = pause.checkpoint.id
+        announce(pause)
         pause = self.client.wait(pause.id)
         endings = [self._write(turn, step, pause.id, place) for place, step in enumerate(steps)]
         ending = next((ending for ending in endings if ending), None)
