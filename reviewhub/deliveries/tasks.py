@@ -17,7 +17,9 @@ def send_one(*, email_id: str, **kwargs: Any) -> None:
 
 
 @shared_task(name="reviewhub.deliveries.tasks.send_due")
-def send_due(**kwargs: Any) -> None:
-    """Sends what a lost hint or a failed attempt left behind."""
-    for email_id in due():
+def send_due(**kwargs: Any) -> int:
+    """Sends what a lost hint or a failed attempt left behind; how many there were."""
+    found = due()
+    for email_id in found:
         send(email_id)
+    return len(found)

@@ -7,4 +7,7 @@ class OpsConfig(AppConfig):
 
     def ready(self) -> None:
         # Makes the app that `shared_task` and `.delay()` use the one with our broker, in every process.
-        import reviewhub.celery  # noqa: F401
+        from reviewhub.celery import SWEEPS
+        from reviewhub.ops.quiet import hush
+
+        hush(SWEEPS)

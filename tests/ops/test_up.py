@@ -33,6 +33,13 @@ def product(var: Path) -> Iterator[Product]:
         running.end()
 
 
+@pytest.fixture(scope="module")
+def second_var(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The data of an installation beside the first."""
+    with installed(tmp_path_factory.mktemp("second")) as folder:
+        yield folder
+
+
 def test_web_worker_and_beat_run(product: Product) -> None:
     until(lambda: set(product.children()) == {"serve", "worker", "beat"}, "all three run")
 
@@ -73,9 +80,9 @@ def test_a_killed_web_process_comes_back_and_visitors_wait(product: Product) -> 
     assert product.children()["serve"] != first
 
 
-def test_a_busy_port_is_said_and_another_taken(product: Product, var: Path) -> None:
+def test_a_busy_port_is_said_and_another_taken(product: Product, second_var: Path) -> None:
     busy = product.address.rpartition(":")[2]
-    second = Product(var, "--port", busy)
+    second = Product(second_var, "--port", busy)
     try:
         assert second.address != product.address
         assert f"Port {busy} is busy" in second.output
@@ -84,8 +91,8 @@ def test_a_busy_port_is_said_and_another_taken(product: Product, var: Path) -> N
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_cleanly(var: Path, number: signal.Signals) -> None:
-    running = Product(var, "--port", "0")
+def test_a_signal_ends_it_cleanly(second_var: Path, number: signal.Signals) -> None:
+    running = Product(second_var, "--port", "0")
     try:
         running.wait_until_ready()
         children = running.children().values()
@@ -96,8 +103,26 @@ def test_a_signal_ends_it_cleanly(var: Path, number: signal.Signals) -> None:
         running.end()
 
 
-def test_killed_hard_it_leaves_no_orphan(var: Path) -> None:
-    running = Product(var, "--port", "0")
+def test_the_address_is_said_when_it_answers(second_var: Path) -> None:
+    running = Product(second_var, "--port", "0")
+    try:
+        assert httpx.get(f"{running.address}/healthz", timeout=1).status_code == 200
+    finally:
+        running.end()
+
+
+def test_a_second_one_on_the_same_data_says_where_the_first_runs(product: Product, var: Path) -> None:
+    second = Product(var, "--port", "0")
+    try:
+        assert second.process.wait(60) == 1
+        assert f"runs already: {product.address} (process {product.process.pid})" in second.output
+        assert second.children() == {}
+    finally:
+        second.end()
+
+
+def test_killed_hard_it_leaves_no_orphan(second_var: Path) -> None:
+    running = Product(second_var, "--port", "0")
     try:
         running.wait_until_ready()
         children = list(running.children().values())

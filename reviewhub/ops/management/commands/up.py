@@ -9,6 +9,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from reviewhub.ops.alone import Alone, RunsAlready
+from reviewhub.ops.answers import when_it_answers
 from reviewhub.ops.changed import CodeChanged
 from reviewhub.ops.port import listen
 from reviewhub.ops.ready import problems
@@ -33,20 +35,26 @@ class Command(BaseCommand):
         """Runs until it is stopped."""
         if found := problems():
             raise CommandError("Not ready: " + "; ".join(found[:3]) + ". Run: manage.py migrate")
+        try:
+            alone = Alone(settings.VAR)
+        except RunsAlready as running:
+            raise CommandError(f"ReviewHub runs already: {running}") from None
         listener = listen(options["host"], options["port"])
         port = listener.getsockname()[1]
         address = f"http://{options['host']}:{port}"
         logs = None if options["console"] else settings.VAR / "log"
-        self.say_address(address, wanted=options["port"], port=port, logs=logs)
+        if port != options["port"]:
+            self.stdout.write(f"Port {options['port']} is busy; using {port}.")
+            self.stdout.flush()
+        alone.say(address)
+        when_it_answers(options["host"], port, lambda: self.say_address(address, logs))
         watched = CodeChanged([settings.BASE_DIR / "reviewhub", settings.BASE_DIR / "agents"])
         wanted = programs(address=address, fd=listener.fileno(), logs=logs)
         Supervisor(wanted, renew_when=watched if options["reload"] else None).run()
         self.stdout.write("Stopped.")
 
-    def say_address(self, address: str, *, wanted: int, port: int, logs: Path | None) -> None:
+    def say_address(self, address: str, logs: Path | None) -> None:
         """Tells where it runs."""
-        if port != wanted:
-            self.stdout.write(f"Port {wanted} is busy; using {port}.")
         self.stdout.write(self.style.SUCCESS(f"ReviewHub runs at {address}  (Ctrl-C ends it)"))
         if logs is not None:
             self.stdout.write(f"Logs: {logs}/web.log, worker.log, beat.log")
