@@ -11,5 +11,7 @@ NOTE = "The policy that every workspace begins with"
 
 def first_policy() -> str:
     """The rules of the first policy, as text: one approval for everything, denied when nobody answers in a day."""
-    everything = Rule(name="Everything", tool="*", action="require", approvals=1, deadline_seconds=DAY)
+    everything = Rule(
+        name="One approval within a day", tool="*", action="require", approvals=1, deadline_seconds=DAY
+    )
     return policy_text(Policy(rules=(everything,)))

@@ -23,6 +23,7 @@ from reviewhub.policies.names import (
 from reviewhub.policies.rules import Policy, Requirement, Rule
 
 MAX_POLICY_BYTES = 500_000
+REGISTER = "Only registered tools run unasked: the agent has to register its tool with PUT /tools/…"
 _Model = TypeVar("_Model", Policy, Requirement)
 
 
@@ -61,16 +62,24 @@ def requirement_text(requirement: Requirement) -> str:
     return canonical.dumps(requirement.model_dump(mode="json"))
 
 
-def cautions(policy: Policy, *, tools: Iterable[str] | None = None) -> list[Caution]:
+def cautions(
+    policy: Policy, *, tools: Iterable[str] | None = None, seen: Iterable[str] = ()
+) -> list[Caution]:
     """What an admin should look at before publishing: rules that an earlier rule hides, or that match no
     tool.
 
-    `tools` are the registered names; None leaves that question out.
+    `tools` are the registered names, None leaves that question out; `seen` are names that were called and that no
+    agent registered: nothing lets them run, but a rule may well hold or deny them.
     """
-    known = None if tools is None else sorted(set(tools))
+    known = None if tools is None else set(tools)
+    named = None if known is None else known | set(seen)
     found: list[Caution] = []
     for position, rule in enumerate(policy.rules, start=1):
-        doubt = _hidden(rule, policy.rules[: position - 1]) or _never_lets_run(rule) or _idle(rule, known)
+        doubt = (
+            _hidden(rule, policy.rules[: position - 1])
+            or _never_lets_run(rule)
+            or _idle(rule, known if rule.lets_run else named)
+        )
         if doubt is not None:
             found.append(Caution(position=position, rule=rule.name, code=doubt[0], message=doubt[1]))
     return found
@@ -116,13 +125,18 @@ def _never_lets_run(rule: Rule) -> tuple[str, str] | None:
     return None
 
 
-def _idle(rule: Rule, tools: list[str] | None) -> tuple[str, str] | None:
+def _idle(rule: Rule, tools: set[str] | None) -> tuple[str, str] | None:
     if tools is None:
         return None
     matches = matches_exactly if rule.lets_run else matches_folded
     if any(matches(rule.tool, tool) for tool in tools):
         return None
-    return "matches_nothing", f"No registered tool is called {rule.tool}."
+    if rule.lets_run:
+        return (
+            "matches_nothing",
+            f"No registered tool is called {rule.tool}, so nothing runs by it. {REGISTER}",
+        )
+    return "matches_nothing", f"No tool is called {rule.tool} so far."
 
 
 def _read(text: str | bytes, model: type[_Model]) -> _Model:

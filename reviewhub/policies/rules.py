@@ -24,6 +24,7 @@ Verdict = Literal["approve", "edit", "reject", "respond"]
 OnTimeout = Literal["deny", "allow"]
 VERDICTS: tuple[Verdict, ...] = ("approve", "edit", "reject", "respond")
 EFFECTS = ("read", "idempotent", "once")
+NOT_REGISTERED = "the tool is not registered: its agent has to register it with PUT /tools/…"
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 _ONLY_REQUIRE = (
@@ -211,7 +212,7 @@ def _mismatch(rule: Rule, call: Call) -> str | None:
         if not matches_exactly(rule.tool, call.tool):
             return f"the tool is not exactly {rule.tool}"
         if not call.registered or call.effect not in EFFECTS:
-            return "would match, but the tool is not known, so nothing lets it run"
+            return "would match, but the tool is not registered, so nothing lets it run"
         others = _exact_mismatch(rule.agent, call.agent), _exact_mismatch(rule.environment, call.environment)
     else:
         if not matches_folded(rule.tool, call.tool):
@@ -273,7 +274,7 @@ def _holds(call: Call) -> tuple[str, ...]:
     """The reasons why this call must not run without a person, whatever a rule says."""
     reasons: list[str] = []
     if not call.registered or call.effect not in EFFECTS:
-        reasons.append("the tool is not known")
+        reasons.append(NOT_REGISTERED)
     reasons += [f"its name holds the {oddity}" for oddity in oddities(call.tool)[:3]]
     if call.schema_problem:
         reasons.append(f"its arguments could not be checked ({call.schema_problem})")

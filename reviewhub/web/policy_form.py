@@ -21,7 +21,7 @@ VERDICTS = ("approve", "edit", "reject", "respond")
 ACTIONS = (
     ("require", "Ask for approval"),
     ("allow", "Let it run"),
-    ("observe", "Let it run, look afterwards"),
+    ("observe", "Let it run, mark it for a later look"),
     ("deny", "Deny"),
 )
 UNITS = {"m": 60, "h": 3600, "d": 86_400}

@@ -49,5 +49,5 @@ def test_a_second_demo_adds_no_agent_and_no_policy(cast: Cast) -> None:
     assert latest is not None
     assert [rule.name for rule in parse_policy(latest.rules).rules] == [
         *(rule.name for rule in RULES),
-        "Everything",
+        "One approval within a day",
     ]

@@ -78,7 +78,10 @@ def test_the_first_rule_that_matches_answers(call, action, name, position):
 def test_no_policy_means_one_approval_of_the_agents_team():
     answer = evaluate(policy(), replace(REFUND, tool="exfiltrate_data", registered=False, effect=None))
     assert answer.requirement == Requirement(team="Support")
-    assert answer.text == "1 approval from Support: no rule matches; the tool is not known."
+    assert answer.text == (
+        "1 approval from Support: no rule matches; the tool is not registered: its agent has to register it with"
+        " PUT /tools/…."
+    )
 
 
 def test_the_requirement_is_the_rules():
@@ -205,7 +208,7 @@ def test_the_explanation_says_what_each_rule_said():
     steps = explain(HOUSE, replace(READ, registered=False)).steps
     assert [(step.position, step.matched, step.why) for step in steps] == [
         (1, False, "the tool does not read like payments.refund_*"),
-        (2, False, "would match, but the tool is not known, so nothing lets it run"),
+        (2, False, "would match, but the tool is not registered, so nothing lets it run"),
         (3, False, "the tool does not read like *delete*"),
     ]
 
