@@ -12,6 +12,7 @@ from reviewhub_agents import canonical, wire
 
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.gates.observe import Observed
+from reviewhub.reviews.deciders import deciders
 from reviewhub.reviews.mail import address_of
 from reviewhub.reviews.models import Question, Review, ReviewRequest
 from reviewhub.reviews.present import decision_out, question_out, vote_out
@@ -147,7 +148,7 @@ def _call(call: ToolCall, around: Around) -> wire.ToolCallOut:
             type=decision.type,
             tool=call.tool_name,
             by_kind=decision.by_kind,
-            by_name=decision.by_name,
+            by_names=deciders(decision, around.votes[call.pk]),
             message=decision.message,
             arguments=versions[decision.version],
             original=versions[1],

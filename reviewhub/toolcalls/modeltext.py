@@ -6,6 +6,8 @@ what not to do next. People's words are repeated exactly. A model that is told t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 DO_NOT_REPEAT = "Do not ask for the same call again"
 
 
@@ -14,7 +16,7 @@ def model_text(
     type: str,
     tool: str,
     by_kind: str,
-    by_name: str,
+    by_names: Sequence[str],
     message: str,
     arguments: str,
     original: str,
@@ -25,13 +27,13 @@ def model_text(
 
     Args:
         type: the decision's type.
-        by_kind, by_name: who decided.
+        by_kind, by_names: who decided; several people where several approvals were needed.
         message: their words for the model, as they wrote them.
         arguments, original: JSON texts of the version decided on and of the first one.
         value: JSON text of a `respond` or `happened`.
         allowed: whether the call may run; only `expire` needs it.
     """
-    head = _head(type, tool, by_kind, by_name, value, allowed)
+    head = _head(type, tool, _who(by_kind, by_names), value, allowed)
     edited = original != arguments and type in ("approve", "edit")
     return "\n".join(
         part
@@ -40,8 +42,7 @@ def model_text(
     )
 
 
-def _head(type_: str, tool: str, by_kind: str, by_name: str, value: str | None, allowed: bool) -> str:
-    who = _who(by_kind, by_name)
+def _head(type_: str, tool: str, who: str, value: str | None, allowed: bool) -> str:
     texts = {
         "approve": f"{who} approved the call of {tool}. It runs exactly as approved.",
         "edit": f"{who} changed the arguments of {tool} and approved the changed call.",
@@ -64,7 +65,10 @@ def _head(type_: str, tool: str, by_kind: str, by_name: str, value: str | None, 
     return f"{silence} It was not executed; no person decided against it."
 
 
-def _who(kind: str, name: str) -> str:
+def _who(kind: str, names: Sequence[str]) -> str:
+    if kind == "person" and len(names) > 1:
+        return f"The reviewers {', '.join(names[:-1])} and {names[-1]}"
+    name = names[0]
     return {
         "person": f"The reviewer {name}" if name else "A reviewer",
         "policy": f"The {name}" if name else "Policy",

@@ -16,20 +16,25 @@ from django.views.decorators.http import require_POST
 from reviewhub_agents import canonical, wire
 from reviewhub_agents.canonical import BadJson
 
-from reviewhub.accounts.permissions import Action, MemberCaller
+from reviewhub.accounts.permissions import Action, MemberCaller, require
 from reviewhub.core.errors import Conflict, Invalid, ReviewHubError
 from reviewhub.core.limits import limits
 from reviewhub.reviews.ask import ask as ask_agent
 from reviewhub.reviews.claim import claim as claim_request
 from reviewhub.reviews.comment import comment as comment_on
 from reviewhub.reviews.decide import decide as decide_request
+from reviewhub.reviews.errors import NotYours
+from reviewhub.reviews.holder import holder
 from reviewhub.reviews.lock import check_open, check_shown
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import by_number
 from reviewhub.reviews.release import release as release_request
+from reviewhub.reviews.states import RequestState
+from reviewhub.reviews.targets import request_target
 from reviewhub.web.access import actor, page
+from reviewhub.web.confirm import Confirmation, confirmation, is_irreversible
 from reviewhub.web.evidence import Evidence, evidence
-from reviewhub.web.review import Typed, confirm_word, find, is_irreversible, render_review
+from reviewhub.web.review import Typed, find, render_review
 from reviewhub.web.schema_fields import Field, changes, raw_changes
 
 SAID = {
@@ -69,15 +74,13 @@ def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
         errors = [f"{one['path'] or '/'}: {one['message']}" for one in problem.errors]
         return render_review(request, caller, row, typed=_with(typed, errors), status=422)
     try:
-        # Before a confirmation is asked for: what is over, or was changed, needs none.
-        check_open(row)
-        check_shown(row, version=body.version, digest=body.digest)
-    except Conflict as conflict:
-        if not _is_repeat(caller, row):
-            return _conflict(request, caller, row, typed, conflict)
-    if _asks_again(given, row, shown, typed):
-        return render_review(request, caller, row, typed=_with(typed, [], asks_confirm=True))
-    try:
+        if not _is_repeat(caller, row, body):
+            check_open(row)
+            check_shown(row, version=body.version, digest=body.digest)
+            _take(request, caller, row)
+            asked = _confirm(given, row, shown, body)
+            if asked is not None:
+                return render_review(request, caller, row, typed=replace(typed, confirmation=asked))
         out = decide_request(
             request_id=row.pk,
             member=caller.member,
@@ -86,6 +89,8 @@ def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
             key=given.get("key", ""),
             actor=actor(request, caller),
         )
+    except NotYours:
+        return _held(request, caller, row, typed)
     except Conflict as conflict:
         return _conflict(request, caller, row, typed, conflict)
     except ReviewHubError as problem:
@@ -99,9 +104,13 @@ def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
     return redirect(f"/{caller.member.workspace.slug}/requests/{row.number}")
 
 
-def _is_repeat(caller: MemberCaller, row: ReviewRequest) -> bool:
-    """Whether this person has voted here already: a second click may be the first one again, which the key tells."""
-    return row.reviews.filter(member=caller.member).exists()
+def _is_repeat(caller: MemberCaller, row: ReviewRequest, body: wire.DecideBody) -> bool:
+    """Whether this may be a second click on what this person has sent: the key tells, and no step comes in between."""
+    is_as_shown = row.state == RequestState.PENDING and (row.version, row.digest) == (
+        body.version,
+        body.digest,
+    )
+    return not is_as_shown and row.reviews.filter(member=caller.member).exists()
 
 
 @require_POST
@@ -203,14 +212,31 @@ def _check(given: QueryDict, row: ReviewRequest, shown: Evidence, typed: Typed) 
         raise NotSent(*errors)
 
 
-def _asks_again(given: QueryDict, row: ReviewRequest, shown: Evidence, typed: Typed) -> bool:
-    """Whether the one more step of an irreversible call is still missing."""
-    if typed.mode not in ("approve", "edit") or not is_irreversible(row):
-        return False
-    word = confirm_word(row, shown)
-    if not given.get("sure"):
-        return True
-    return bool(word) and given.get("confirm", "").strip() != word
+def _confirm(
+    given: QueryDict, row: ReviewRequest, shown: Evidence, body: wire.DecideBody
+) -> Confirmation | None:
+    """The one more step of an irreversible call, while it is missing or was about something else."""
+    if body.type not in (wire.Verdict.APPROVE, wire.Verdict.EDIT) or not is_irreversible(row):
+        return None
+    asked = confirmation(row, shown, body)
+    is_sure = given.get("sure") == asked.digest
+    return None if is_sure and asked.word in ("", given.get("confirm", "").strip()) else asked
+
+
+def _take(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> None:
+    """Takes over somebody's claim when that was asked for. Raises NotYours when it was not."""
+    if request.POST.get("take_over"):
+        require(caller, Action.REQUEST_CLAIM, request_target(row))
+        claim_request(request_id=row.pk, member=caller.member, actor=actor(request, caller), take_over=True)
+    held_by = holder(row)
+    if held_by is not None and held_by.pk != caller.member.pk:
+        raise NotYours
+
+
+def _held(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typed: Typed) -> HttpResponse:
+    """Somebody else has claimed it: nothing is lost, and the form offers to take it over."""
+    fresh = by_number(row.workspace_id, row.number)
+    return render_review(request, caller, fresh, typed=replace(typed, is_held=True), status=409)
 
 
 def _conflict(
@@ -233,8 +259,8 @@ def _digits(text: str) -> str:
     )
 
 
-def _with(typed: Typed, errors: list[str], *, asks_confirm: bool = False) -> Typed:
-    return replace(typed, errors=errors, asks_confirm=asks_confirm)
+def _with(typed: Typed, errors: list[str]) -> Typed:
+    return replace(typed, errors=errors)
 
 
 def _told(row: ReviewRequest, mode: str, out: wire.DecideOut) -> str:

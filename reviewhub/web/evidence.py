@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
 
 from reviewhub_agents import canonical
 
 from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.core.display import arguments, segments
 from reviewhub.core.display.arguments import Arguments
+from reviewhub.core.display.changed import Differences, differences
 from reviewhub.core.display.segments import Segment
 from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
@@ -17,6 +20,7 @@ from reviewhub.tools.models import Tool
 from reviewhub.web.schema_fields import raw_text, write_only_paths
 
 REASON_CHARACTERS = 4000
+VERSIONS = 6  # of which the changes are shown
 SPEAKS_TO_AGENT = (
     "system note",
     "system prompt",
@@ -55,6 +59,16 @@ class Claims:
 
 
 @dataclass(frozen=True)
+class Edited:
+    """One version that a person made of a call, with what it changed."""
+
+    by: str
+    at: datetime
+    version: int
+    changes: Differences
+
+
+@dataclass(frozen=True)
 class Evidence:
     """Everything about one version of one call."""
 
@@ -64,7 +78,7 @@ class Evidence:
     requirement: Stored
     claims: Claims
     votes: list[Review]
-    version: CallVersion
+    versions: list[CallVersion]  # the newest first
     secret_paths: frozenset[str]
 
     @property
@@ -77,6 +91,16 @@ class Evidence:
         """Whether the raw text is too long to stand in the page."""
         return len(self.text) > arguments.INLINE_CHARACTERS
 
+    def edits(self) -> list[Edited]:
+        """What people changed, the newest first."""
+        schema = self.tool.schema if self.tool else ""
+        found: list[Edited] = []
+        for new, old in pairwise(self.versions):
+            secret = self.secret_paths | write_only_paths(schema, old.arguments)
+            changes = differences(old.arguments, new.arguments, secret_paths=secret)
+            found.append(Edited(new.author_name, new.created_at, new.version, changes))
+        return found
+
     @property
     def counted(self) -> list[Review]:
         """The votes that count for the version on the page."""
@@ -85,7 +109,9 @@ class Evidence:
 
 def evidence(row: ReviewRequest, caller: MemberCaller) -> Evidence:
     """The evidence for a request, in three queries."""
-    version = CallVersion.objects.get(tool_call_id=row.tool_call_id, version=row.version)
+    known = CallVersion.objects.filter(tool_call_id=row.tool_call_id, version__lte=row.version)
+    versions = list(known.order_by("-version")[:VERSIONS])
+    version = versions[0]
     tool = Tool.objects.filter(agent_id=row.agent_id, name=row.tool_name).first()
     secret_paths = write_only_paths(tool.schema if tool else "", version.arguments)
     return Evidence(
@@ -95,7 +121,7 @@ def evidence(row: ReviewRequest, caller: MemberCaller) -> Evidence:
         requirement=Stored.model_validate_json(row.requirement),
         claims=claims(row.tool_call.claims),
         votes=list(row.reviews.select_related("member").order_by("created_at")),
-        version=version,
+        versions=versions,
         secret_paths=secret_paths,
     )
 

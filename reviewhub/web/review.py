@@ -14,9 +14,9 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed
 from reviewhub.checkpoints.load import CorruptCheckpoint, load
 from reviewhub.core.clock import now
 from reviewhub.core.display import arguments
-from reviewhub.core.display.sentence import plain, unpack
 from reviewhub.core.errors import NotFound
 from reviewhub.gates.set_aside import setting_aside
+from reviewhub.reviews.deciders import deciders
 from reviewhub.reviews.holder import holder
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import by_number, neighbours, newest_event
@@ -24,12 +24,17 @@ from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.rows import Row
 from reviewhub.reviews.states import RequestState
 from reviewhub.reviews.targets import request_target
+from reviewhub.runs.states import OPEN_BRANCH
 from reviewhub.toolcalls.models import Decision, ToolCall
+from reviewhub.toolcalls.states import DecisionType
 from reviewhub.web.access import page
+from reviewhub.web.called import Called, called, outcome
+from reviewhub.web.confirm import Confirmation
 from reviewhub.web.evidence import Evidence, evidence
 from reviewhub.web.render import show
 from reviewhub.web.schema_fields import Field, escaped, fields, raw_text
 from reviewhub.web.talk import Talk, talk
+from reviewhub.web.templatetags.rh import did
 
 MODES = {
     "approve": ("check", "Approve", "a"),
@@ -56,8 +61,9 @@ class Typed:
     confirm: str = ""
     fields: list[Field] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    asks_confirm: bool = False
+    confirmation: Confirmation | None = None
     as_json: bool = False
+    is_held: bool = False
 
     @property
     def changed(self) -> list[Field]:
@@ -159,12 +165,14 @@ def _context(caller: MemberCaller, row: ReviewRequest, typed: Typed) -> dict[str
         "conflict": None,
         "fields": typed.fields or (fields_for(shown) if mode == "edit" else []),
         "raw_text": escaped(raw_text(shown.text, shown.secret_paths)) if typed.as_json else "",
-        "confirm_word": confirm_word(row, shown),
         "key": uuid.uuid4(),
+        "voted": _has_approved(caller, row, shown),
+        "missing": max(0, row.approvals_needed - row.approvals),
+        "edits": shown.edits(),
         "claim": holder(row),
-        "decision": Decision.objects.filter(request_id=row.pk).first(),
         "talk": _talk(row),
         "calls": _calls(row),
+        **_ending(row, shown),
         "deeds": _deeds(row, shown),
         "before": before,
         "after": after,
@@ -183,22 +191,6 @@ def modes_for(row: ReviewRequest, stored: Stored) -> list[str]:
     return found if row.kind == ReviewRequest.Kind.UNKNOWN else [*found, "ask"]
 
 
-def is_irreversible(row: ReviewRequest) -> bool:
-    """Whether running it cannot be undone or repeated, so that the form asks once more."""
-    return row.tool_call.effect == "once" and row.kind == ReviewRequest.Kind.APPROVAL
-
-
-def confirm_word(row: ReviewRequest, shown: Evidence) -> str:
-    """What must be typed before an irreversible call with a failed check, or of critical risk, is approved."""
-    if not is_irreversible(row) or not (row.failed_checks or row.risk == "critical"):
-        return ""
-    for part in unpack(row.sentence):
-        word = plain((part,))
-        if part.strong and word == part.text.strip() and 0 < len(word) <= 40:
-            return word
-    return str(row.number)
-
-
 def _talk(row: ReviewRequest) -> Talk | None:
     """The end of the conversation at the gate; a broken checkpoint costs this part only, the arguments stand apart."""
     checkpoint = row.tool_call.checkpoint
@@ -211,12 +203,30 @@ def _talk(row: ReviewRequest) -> Talk | None:
         return None
 
 
-def _calls(row: ReviewRequest) -> list[ToolCall]:
+def _calls(row: ReviewRequest) -> list[Called]:
     calls = ToolCall.objects.filter(branch_id=row.branch_id, created_at__lte=row.created_at)
-    calls = calls.exclude(pk=row.tool_call_id).only(
-        "tool_name", "state", "started_at", "ended_at", "result", "error"
-    )
-    return list(calls.order_by("-created_at", "-position")[:CALLS_SHOWN])
+    calls = calls.exclude(pk=row.tool_call_id).select_related("branch")
+    return called(list(calls.order_by("-created_at", "-position")[:CALLS_SHOWN]))
+
+
+def _has_approved(caller: MemberCaller, row: ReviewRequest, shown: Evidence) -> bool:
+    """Whether this person's approval of this version counts already and others are still needed."""
+    mine = (vote for vote in shown.counted if vote.member_id == caller.member.pk)
+    return any(vote.version == row.version and vote.verdict in ("approve", "edit") for vote in mine)
+
+
+def _ending(row: ReviewRequest, shown: Evidence) -> dict[str, Any]:
+    """How the request ended and what came of the call. `said` is the person who said that it happened."""
+    decisions = list(Decision.objects.filter(tool_call_id=row.tool_call_id).order_by("decided_at", "id"))
+    mine = next((one for one in decisions if one.request_id == row.pk), None)
+    last = decisions[-1] if decisions else None
+    return {
+        "decision": mine,
+        "deciders": deciders(mine, shown.counted) if mine else [],
+        "said": last if last and last.type == DecisionType.HAPPENED else None,
+        "is_run_over": row.branch.state not in OPEN_BRANCH,
+        "call_outcome": outcome(row.tool_call),
+    }
 
 
 def _deeds(row: ReviewRequest, shown: Evidence) -> list[Deed]:
@@ -228,7 +238,7 @@ def _deeds(row: ReviewRequest, shown: Evidence) -> list[Deed]:
     for vote in shown.votes:
         void = f" (void: {vote.voided_because})" if vote.voided_at else ""
         found.append(
-            Deed(vote.created_at, vote.name, "", f"{_verb(vote.verdict)}{void}", vote.message or vote.note)
+            Deed(vote.created_at, vote.name, "", f"{did(vote.verdict)}{void}", vote.message or vote.note)
         )
     found += [Deed(one.created_at, one.name, "", "", one.text) for one in row.comments.order_by("created_at")]
     for question in row.questions.order_by("created_at"):
@@ -240,12 +250,3 @@ def _deeds(row: ReviewRequest, shown: Evidence) -> list[Deed]:
             Deed(row.decided_at, row.decided_by_name, "gate", f"closed it: {row.state.replace('_', ' ')}")
         )
     return sorted(found, key=lambda deed: deed.at, reverse=True)
-
-
-def _verb(verdict: str) -> str:
-    return {
-        "approve": "approved",
-        "edit": "changed and approved",
-        "reject": "rejected",
-        "respond": "answered in its place",
-    }.get(verdict, verdict.replace("_", " "))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -17,7 +16,6 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed
 from reviewhub.checkpoints import queries as checkpoints
 from reviewhub.checkpoints.load import CorruptCheckpoint, load
 from reviewhub.checkpoints.models import Checkpoint
-from reviewhub.core.display import arguments, secrets
 from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.idempotency import check_key
 from reviewhub.gates.cancel import cancel as cancel_run
@@ -29,10 +27,12 @@ from reviewhub.reviews.targets import run_target
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import Filters, branches_of, listed
 from reviewhub.runs.states import OPEN_BRANCH, RunState
-from reviewhub.toolcalls.models import CallVersion, ToolCall
+from reviewhub.toolcalls.models import ToolCall
 from reviewhub.web.access import actor, page
+from reviewhub.web.called import called
 from reviewhub.web.render import show
 from reviewhub.web.run_graph import Line, draw, lanes
+from reviewhub.web.talk import Opened, opened
 
 CALLS = 60
 TAGS = {
@@ -45,16 +45,6 @@ TAGS = {
     "allowed": ("info", "clock", "May run"),
     "skipped": ("", "right", "Skipped"),
 }
-
-
-@dataclass(frozen=True)
-class Called:
-    """A tool call as the run page shows it."""
-
-    call: ToolCall
-    arguments: arguments.Arguments
-    result: str
-    request: ReviewRequest | None
 
 
 @page(Action.QUEUE_READ)
@@ -151,7 +141,7 @@ def _context(request: HttpRequest, caller: MemberCaller, row: Run) -> dict[str, 
         "lines": _lines(found.rows, branches, calls, chosen),
         "graph": draw(_lines(found.rows, branches, calls, chosen)),
         "next": found.next,
-        "calls": _called(row, calls),
+        "calls": called(calls),
         "calls_cut": len(calls) == CALLS,
         "chosen": chosen,
         "state": _state(chosen),
@@ -179,13 +169,13 @@ def _chosen(request: HttpRequest, row: Run, shown: list[Checkpoint]) -> Checkpoi
     return found
 
 
-def _state(chosen: Checkpoint | None) -> arguments.Arguments | None:
-    """The state as rows; None when there is none, or when it cannot be read back."""
+def _state(chosen: Checkpoint | None) -> Opened | None:
+    """The state to read; None when there is none, or when it cannot be read back."""
     if chosen is None:
         return None
     try:
         with setting_aside():
-            return arguments.rows(load(chosen))
+            return opened(load(chosen))
     except CorruptCheckpoint:
         return None
 
@@ -212,21 +202,3 @@ def _lines(
             )
         )
     return lines
-
-
-def _called(row: Run, calls: list[ToolCall]) -> list[Called]:
-    """Calls with their newest arguments and their newest request; two queries for all."""
-    versions = {
-        (version.tool_call_id, version.version): version.arguments
-        for version in CallVersion.objects.filter(tool_call__in=calls)
-    }
-    asked = {one.tool_call_id: one for one in ReviewRequest.objects.filter(run=row).order_by("number")}
-    return [
-        Called(
-            call=call,
-            arguments=arguments.rows(versions.get((call.pk, call.version), "{}")),
-            result=secrets.masked(call.error or call.result or call.partial or ""),
-            request=asked.get(call.pk),
-        )
-        for call in calls
-    ]

@@ -9,6 +9,7 @@ from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
 from reviewhub.core.display import arguments, secrets, segments
+from reviewhub.core.display.arguments import Arguments
 from reviewhub.core.display.segments import Segment
 from reviewhub.web.evidence import speaks_to_agent
 
@@ -97,6 +98,24 @@ def _calls(calls: Tree) -> list[str]:
     return found
 
 
-def outline(state_text: str) -> arguments.Arguments:
-    """A state as rows, for the run page."""
-    return arguments.rows(state_text)
+@dataclass(frozen=True)
+class Opened:
+    """A state to read: the conversation in it, every other value, and the messages as they are stored."""
+
+    talk: Talk
+    rest: Arguments
+    stored: Arguments
+
+
+def opened(state_text: str) -> Opened:
+    """A state for the run page; without a conversation in it everything is `rest`."""
+    said = talk(state_text)
+    rows = arguments.rows(state_text)
+    if not said.said:
+        return Opened(said, rows, Arguments())
+    is_message = {row.path: row.path.startswith("/messages/") for row in rows.rows}
+    return Opened(
+        said,
+        arguments.of_rows([row for row in rows.rows if not is_message[row.path]], left_out=rows.left_out),
+        arguments.of_rows([row for row in rows.rows if is_message[row.path]]),
+    )

@@ -129,7 +129,8 @@ def test_b06_a_form_with_both_buttons(cast: Cast, agent: AgentHttp, reviewer: Pe
 
     (waiting,) = agent.pause(agent.run()["id"], call()).ok(201)["tool_calls"]
     address = f"/{cast.workspace.slug}/requests/{waiting['request']['number']}"
-    form = {**form_of(reviewer.client.get(f"{address}?mode=approve").content.decode()), "sure": "on"}
+    form = form_of(reviewer.client.get(f"{address}?mode=approve").content.decode())
+    form["sure"] = form["digest"]
     for types in (["approve", "reject"], ["reject", "approve"], ["approve", "approve"], [""], []):
         answer = reviewer.client.post(f"{address}/decide", {**form, "message": "both at once", "type": types})
         assert answer.status_code in (400, 422), types

@@ -100,7 +100,8 @@ def test_b57_a_decided_card_does_not_come_back(
     from tests.web.test_review import form_of
 
     address = f"/{cast.workspace.slug}/requests/{waiting['request']['number']}"
-    form = {**form_of(reviewer.client.get(f"{address}?mode=approve").content.decode()), "sure": "on"}
+    form = form_of(reviewer.client.get(f"{address}?mode=approve").content.decode())
+    form["sure"] = form["digest"]
     assert reviewer.client.post(f"{address}/decide", form).status_code == 302
     decided_once()
     for _ in range(2):

@@ -15,7 +15,7 @@ def told(type_: str, **fields: Any) -> str:
         "type": type_,
         "tool": "refund",
         "by_kind": "person",
-        "by_name": "Bob",
+        "by_names": ["Bob"],
         "message": "",
         "arguments": ARGUMENTS,
         "original": ARGUMENTS,
@@ -40,13 +40,13 @@ def test_every_outcome_has_a_text_that_names_the_tool(type_: str) -> None:
         ),
         (
             "deny",
-            {"by_kind": "policy", "by_name": "policy v3"},
+            {"by_kind": "policy", "by_names": ["policy v3"]},
             ["Policy denied", "not executed", "no person"],
         ),
-        ("expire", {"by_kind": "timeout", "by_name": ""}, ["Nobody reviewed", "in time", "not executed"]),
+        ("expire", {"by_kind": "timeout", "by_names": [""]}, ["Nobody reviewed", "in time", "not executed"]),
         ("expire", {"by_kind": "timeout", "allowed": True}, ["Nobody reviewed", "in time", "may run"]),
         ("respond", {"value": '{"a":1}'}, ['{"a":1}', "not executed"]),
-        ("withdraw", {"by_kind": "agent", "by_name": "Support agent"}, ["withdrawn", "not executed"]),
+        ("withdraw", {"by_kind": "agent", "by_names": ["Support agent"]}, ["withdrawn", "not executed"]),
         ("cancel", {}, ["cancelled by", "Bob", "not executed"]),
         ("skip", {}, ["Nobody knows", "go on without"]),
         ("happened", {"value": '{"id":1}'}, ["did happen", '{"id":1}', "Do not ask"]),
@@ -80,7 +80,7 @@ def test_b59_words_are_repeated_exactly_and_missing_words_leave_a_clear_text() -
 
 @pytest.mark.parametrize("allowed", [True, False])
 def test_b33_a_deadline_is_never_told_as_a_person(allowed: bool) -> None:
-    text = told("expire", by_kind="timeout", by_name="", allowed=allowed).lower()
+    text = told("expire", by_kind="timeout", by_names=[""], allowed=allowed).lower()
     assert not [word for word in ("declined", "rejected", "human decision", "reviewer") if word in text]
 
 

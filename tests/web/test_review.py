@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from reviewhub.accounts.models import Member
+from reviewhub.accounts.models import Agent, Member
 from reviewhub.core.clock import now
+from reviewhub.gates.present import calls_out
 from reviewhub.reviews.models import Comment, Question, Review, ReviewRequest
-from reviewhub.toolcalls.models import CallVersion, Decision
-from tests.cast import Cast
+from reviewhub.runs.models import Branch
+from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
+from reviewhub.tools.models import Tool
+from tests.cast import Cast, member
 from tests.web.make import waiting
 
 As = Callable[[Member], Client]
@@ -48,6 +51,11 @@ def form_of(page: str) -> dict[str, str]:
         if unescape(name).startswith("f:"):
             found[unescape(name)] = unescape(chosen[1]) if chosen else ""
     return found
+
+
+def raw_of(page: str) -> str:
+    """The arguments in the JSON editor."""
+    return unescape(page.split('name="raw"')[1].split(">", 1)[1].split("</textarea>")[0])
 
 
 def send(client: Client, row: ReviewRequest, mode: str, **changed: Any) -> Any:
@@ -172,7 +180,7 @@ def test_an_edit_of_the_raw_json_keeps_the_rest(cast: Cast, as_: As) -> None:
     row = waiting(cast.support, arguments='{"api_key":"sk-abcdefghijklmnop1234","n":1E2,"note":"old"}')
     client = as_(cast.bob)
     page = get(client, row, "?mode=edit&json=1")
-    raw = unescape(page.split('name="raw"')[1].split(">", 1)[1].split("</textarea>")[0])
+    raw = raw_of(page)
     assert "abcdefghijkl" not in page
     fields = {**form_of(page), "raw": raw.replace('"old"', '"new"')}
     answer = client.post(path_of(row, "/decide"), fields)
@@ -373,3 +381,141 @@ def test_what_somebody_claimed_is_taken_over_by_a_button(cast: Cast, as_: Callab
     bob.post(path_of(row, "/claim"), {"take_over": "1"})
     row.refresh_from_db()
     assert row.claimed_by == cast.bob
+
+
+def test_the_confirmation_says_what_really_runs_and_what_was_changed(cast: Cast, as_: As) -> None:
+    row = waiting(
+        cast.support, effect="once", arguments='{"amount":"1240.00","card":{"password":"old-secret"}}'
+    )
+    Tool.objects.update(sentence="Refund ${amount:money}")
+    client = as_(cast.bob)
+    by_form = send(client, row, "edit", **{"f:/amount": "900.00"}).content.decode()
+    page = get(client, row, "?mode=edit&json=1")
+    raw = {**form_of(page), "raw": raw_of(page).replace("1240.00", "900.00")}
+    by_json = client.post(path_of(row, "/decide"), raw).content.decode()
+    for page in (by_form, by_json):
+        step = page.split('id="decide-form"')[1].split("</form>")[0]
+        assert "$900.00" in step
+        assert "$1,240.00" not in step
+        assert "<bdi>1240.00</bdi></s>" in step
+        assert "<bdi>900.00</bdi></b>" in step
+        assert "old-secret" not in page
+    assert (
+        client.post(path_of(row, "/decide"), {**form_of(by_json), "raw": raw_of(by_json)}).status_code == 302
+    )
+    assert '"amount":"900.00"' in arguments(row)
+
+
+def test_what_was_confirmed_is_all_that_runs(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support, effect="once", arguments='{"amount":5}')
+    client = as_(cast.bob)
+    sure = form_of(send(client, row, "edit", **{"f:/amount": "6"}).content.decode())
+    answer = client.post(path_of(row, "/decide"), {**sure, "f:/amount": "6000"})
+    assert answer.status_code == 200
+    assert "6000" in answer.content.decode().split('id="decide-form"')[1].split("</form>")[0]
+    assert state(row) == "pending"
+
+
+def test_an_edit_that_policy_or_the_schema_refuses_is_refused_before_it_is_confirmed(
+    cast: Cast, as_: As
+) -> None:
+    schema = '{"type":"object","properties":{"amount":{"type":"integer","maximum":10}}}'
+    row = waiting(cast.support, effect="once", arguments='{"amount":5}', schema=schema)
+    answer = send(as_(cast.bob), row, "edit", **{"f:/amount": "11"})
+    assert answer.status_code == 422
+    assert "must not run twice" not in answer.content.decode().split('id="decide-form"')[1]
+
+
+def test_what_people_changed_stays_readable(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support, arguments='{"amount":5,"gone":"x","text":"' + "a " * 600 + 'old end"}')
+    client = as_(cast.bob)
+    page = get(client, row, "?mode=edit&json=1")
+    raw = raw_of(page).replace("old end", "new end").replace('"gone": "x",', '"fresh": null,')
+    assert client.post(path_of(row, "/decide"), {**form_of(page), "raw": raw}).status_code == 302
+    changed = get(client, row).split('id="edits"')[1].split("</section>")[0]
+    assert "<b><bdi>Bob</bdi></b> made version 2" in changed
+    assert "old end" in changed
+    assert "new end" in changed
+    assert len(changed) < 4000
+    assert "not given" in changed
+    assert "removed" in changed
+
+
+def test_the_first_of_two_reads_that_nothing_runs_yet_and_is_not_asked_again(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support, approvals=2, effect="once")
+    erin = member("erin", workspace=cast.workspace, role="reviewer", teams=(cast.support,))
+    bob = as_(cast.bob)
+    step = send(bob, row, "approve").content.decode()
+    assert "Nothing runs yet: 1 more is needed" in step
+    assert "Approve and run" not in step
+    assert bob.post(path_of(row, "/decide"), form_of(step)).status_code == 302
+    page = get(bob, row)
+    assert "You have approved this" in page
+    assert "1 more approval from" in page
+    assert "Approve, " not in page
+    other = as_(erin)
+    step = send(other, row, "approve").content.decode()
+    assert "Approve and run" in step
+    other.post(path_of(row, "/decide"), form_of(step))
+    ended = get(other, row)
+    assert re.search(r"Decided by</dt><dd><bdi>Bob</bdi>, <bdi>Erin</bdi>", ended)
+    told = calls_out([ToolCall.objects.get(pk=row.tool_call_id)])[0].model_text
+    assert told.startswith("The reviewers Bob and Erin approved")
+
+
+def test_a_claim_of_somebody_else_says_whose_and_until_when_and_is_taken_over(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support)
+    erin = member("erin", workspace=cast.workspace, role="reviewer", teams=(cast.support,))
+    as_(cast.bob).post(path_of(row, "/claim"))
+    until = f"{ReviewRequest.objects.get(pk=row.pk).claimed_until:%H:%M}"
+    client = as_(erin)
+    answer = send(client, row, "reject", message="Use staging instead")
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert f"<bdi>Bob</bdi> has claimed this until {until} UTC" in page
+    assert "was first" not in page
+    assert "Use staging instead" in page
+    assert state(row) == "pending"
+    assert client.post(path_of(row, "/decide"), {**form_of(page), "take_over": "1"}).status_code == 302
+    assert state(row) == "rejected"
+
+
+def test_who_said_that_it_happened(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support, kind="unknown", seconds=None)
+    ToolCall.objects.filter(pk=row.tool_call_id).update(state="unknown", attempt=1)
+    assert send(as_(cast.bob), row, "happened", value='{"id":7}').status_code == 302
+    page = get(as_(cast.bob), row)
+    assert "It happened, says <bdi>Bob</bdi>" in page
+    assert "The tool reports success" not in page
+    assert ">7<" in page.split('id="outcome"')[1]
+
+
+@pytest.mark.parametrize(("over", "words"), [("stop", "The agent is stopped"), ("end", "The run has ended")])
+def test_nothing_goes_on_when_agent_or_run_is_over(cast: Cast, as_: As, over: str, words: str) -> None:
+    row = waiting(cast.support)
+    send(as_(cast.bob), row, "reject", message="Not this one")
+    if over == "stop":
+        Agent.objects.filter(pk=row.agent_id).update(stopped_at=now())
+    else:
+        Branch.objects.filter(pk=row.branch_id).update(state="cancelled")
+    page = get(as_(cast.bob), row)
+    assert words in page
+    assert "goes on without it" not in page
+
+
+def test_arguments_results_and_errors_of_calls_can_be_opened(cast: Cast, as_: As) -> None:
+    schema = '{"type":"object","properties":{"order_id":{"type":"string","writeOnly":true}}}'
+    row = waiting(cast.support, schema=schema)
+    ToolCall.objects.filter(pk=row.tool_call_id).update(
+        state="succeeded", attempt=1, result='{"receipt":"R-77","token":"t0ps3cretvalue"}'
+    )
+    run = as_(cast.bob).get(f"/northwind/runs/{row.run_id}").content.decode()
+    assert "1240.00" in run
+    assert "R-77" in run
+    assert "8812" not in run
+    assert "t0ps3cret" not in run
+    asked = waiting(cast.support)
+    ToolCall.objects.filter(pk=row.tool_call_id).update(branch_id=asked.branch_id)
+    before = get(as_(cast.bob), asked).split('id="tools"')[1]
+    assert "R-77" in before
+    assert "1240.00" in before

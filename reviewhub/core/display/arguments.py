@@ -91,7 +91,7 @@ def rows(
     tree = canonical.parse(text)
     found: list[Row] = []
     left_out = 0
-    for path, name, value, depth, hidden in _leaves(tree):
+    for path, name, value, depth, hidden in leaves(tree):
         if len(found) >= MAX_ROWS:
             left_out += 1
             continue
@@ -100,6 +100,11 @@ def rows(
         if risks and path in risks:
             row = _with_flag(row, risks[path])
         found.append(row)
+    return of_rows(found, left_out=left_out)
+
+
+def of_rows(found: list[Row], *, left_out: int = 0) -> Arguments:
+    """These rows, the first of them shown at once."""
     return Arguments(
         first=tuple(found[:FIRST_ROWS]),
         more=tuple(found[FIRST_ROWS:]),
@@ -123,9 +128,9 @@ def sheet(text: str, path: str, *, number: int = 1, secret_paths: Collection[str
 
     A megabyte is read in sheets, so that no page holds more than a browser likes.
     """
-    for found, _name, value, _depth, hidden in _leaves(canonical.parse(text)):
+    for found, _name, value, _depth, hidden in leaves(canonical.parse(text)):
         if found == path:
-            shown, _ = _shown(value)
+            shown, _ = in_words(value)
             if hidden or path in secret_paths:
                 return Sheet((segments.secret(shown),), 1, 1, 0)
             shown = secrets.masked(shown)  # before it is cut, or half a secret would pass unseen
@@ -142,16 +147,16 @@ def pointer(parent: str, key: str | int) -> str:
     return f"{parent}/{str(key).replace('~', '~0').replace('/', '~1')}"
 
 
-_Leaf = tuple[str, str, "canonical.Tree", int, bool]
+Leaf = tuple[str, str, "canonical.Tree", int, bool]
 
 
-def _leaves(tree: canonical.Tree) -> Iterator[_Leaf]:
+def leaves(tree: canonical.Tree) -> Iterator[Leaf]:
     """Every value that has no values inside, in order, with a readable name like `items[2].sku`.
 
     An own stack: the depth of hostile input never meets the interpreter's. The last part says whether a key
     on the way looks like a secret's.
     """
-    todo: list[_Leaf] = [("", "", tree, 0, False)]
+    todo: list[Leaf] = [("", "", tree, 0, False)]
     while todo:
         path, name, value, depth, hidden = todo.pop()
         if isinstance(value, dict) and value:
@@ -179,7 +184,7 @@ def _leaves(tree: canonical.Tree) -> Iterator[_Leaf]:
 
 
 def _row(path: str, name: str, value: canonical.Tree, depth: int, *, is_secret: bool, is_locked: bool) -> Row:
-    shown, kind = _shown(value)
+    shown, kind = in_words(value)
     label = segments.split(name, mask=False)
     if is_secret and value not in (None, True, False):
         return Row(path, label, kind, (segments.secret(shown),), depth, locked=is_locked, secret=True)
@@ -214,7 +219,7 @@ def _with_flag(row: Row, reason: str) -> Row:
     return replace(row, flags=(reason, *row.flags))
 
 
-def _shown(value: canonical.Tree) -> tuple[str, str]:
+def in_words(value: canonical.Tree) -> tuple[str, str]:
     """The value as text to read, and its type in a word."""
     if isinstance(value, str):
         return value, "text"

@@ -20,6 +20,12 @@ register = template.Library()
 
 BARS = ((0, 4), (3.8, 7), (7.6, 10), (11.4, 14))
 MOST_DOTS = 5
+VERDICTS = {
+    "approve": "approved",
+    "edit": "changed and approved",
+    "reject": "rejected",
+    "respond": "answered in its place",
+}
 
 
 @register.simple_tag
@@ -162,6 +168,12 @@ def _part(part: Part) -> SafeString:
     lead = " " if part.text.startswith(" ") else ""
     tail = " " if inside and part.text.endswith(" ") else ""
     return format_html("{}{}{}", lead, segments(pieces.split(inside)), tail)
+
+
+@register.filter
+def did(verdict: str) -> str:
+    """A vote's verdict as what somebody did."""
+    return VERDICTS.get(verdict, verdict.replace("_", " "))
 
 
 @register.filter

@@ -1,0 +1,66 @@
+"""Tool calls as pages show them: the exact arguments, and the result or error, with secrets masked as everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reviewhub.core.display import arguments
+from reviewhub.core.display.arguments import Arguments
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.toolcalls.models import CallVersion, ToolCall
+from reviewhub.tools.models import Tool
+from reviewhub.web.schema_fields import write_only_paths
+
+ERROR_CHARACTERS = 4000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a call: its result as rows, or the text of its error."""
+
+    result: Arguments | None = None
+    error: str = ""
+    is_partial: bool = False
+
+
+@dataclass(frozen=True)
+class Called:
+    """A tool call with its newest arguments."""
+
+    call: ToolCall
+    arguments: Arguments
+    outcome: Outcome
+    request: ReviewRequest | None
+
+
+def called(calls: list[ToolCall]) -> list[Called]:
+    """These calls with their newest arguments and requests; three queries for all of them."""
+    versions = {
+        (version.tool_call_id, version.version): version.arguments
+        for version in CallVersion.objects.filter(tool_call__in=calls)
+    }
+    asked = {
+        one.tool_call_id: one
+        for one in ReviewRequest.objects.filter(tool_call__in=calls)
+        .only("tool_call_id", "number", "state")
+        .order_by("number")
+    }
+    tools = Tool.objects.filter(agent_id__in={call.agent_id for call in calls})
+    schemas = {(tool.agent_id, tool.name): tool.schema for tool in tools.only("agent_id", "name", "schema")}
+    found: list[Called] = []
+    for call in calls:
+        text = versions.get((call.pk, call.version), "{}")
+        secret = write_only_paths(schemas.get((call.agent_id, call.tool_name), ""), text)
+        rows = arguments.rows(text, secret_paths=secret)
+        found.append(Called(call, rows, outcome(call), asked.get(call.pk)))
+    return found
+
+
+def outcome(call: ToolCall) -> Outcome:
+    """The call's result, or its error, or what it has reported so far."""
+    if call.error is not None:
+        return Outcome(error=call.error[:ERROR_CHARACTERS])
+    said = call.result if call.result is not None else call.partial
+    if said is None:
+        return Outcome()
+    return Outcome(result=arguments.rows(said), is_partial=call.result is None)
