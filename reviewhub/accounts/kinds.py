@@ -62,10 +62,23 @@ class TeamMade(Payload):
     name: str
 
 
+@kind("team.renamed", says="{actor} renamed the team {old_name} to {name}")
+class TeamRenamed(Payload):
+    name: str
+    old_name: str
+
+
 @kind("agent.made", says="{actor} registered the agent {name} for {team}")
 class AgentMade(Payload):
     name: str
     team: str
+
+
+@kind("agent.moved", says="{actor} gave the agent {name} to {team}")
+class AgentMoved(Payload):
+    name: str
+    team: str
+    old_team: str
 
 
 @kind("key.made", says="{actor} made the key {prefix} of {agent} for {environment}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 
 from reviewhub.accounts.kinds import AgentMade
-from reviewhub.accounts.make_team import NameTaken
+from reviewhub.accounts.make_team import NameTaken, refuse_taken
 from reviewhub.accounts.models import Agent, Member, Team
 from reviewhub.accounts.rules import clean_name
 from reviewhub.audit.record import record
@@ -32,7 +32,7 @@ def make_agent(
 
     Raises:
         Invalid: name or description cannot be taken, or the owner is of another workspace.
-        NameTaken: another agent has the name.
+        NameTaken: another agent has the name, be it in other letter case.
     """
     clean = clean_name(name)
     if len(description) > MAX_DESCRIPTION or "\x00" in description:
@@ -41,6 +41,7 @@ def make_agent(
         raise Invalid.at("/owner", "There is no such member here.")
     try:
         with transaction.atomic():
+            refuse_taken(Agent.objects.filter(workspace_id=team.workspace_id), clean)
             agent = Agent.objects.create(
                 workspace_id=team.workspace_id,
                 team=team,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 
 from reviewhub.accounts.kinds import TeamMade
 from reviewhub.accounts.models import Team, Workspace
@@ -18,16 +21,26 @@ class NameTaken(Conflict):
     code = "name_taken"
 
 
+def refuse_taken(others: QuerySet[Any], name: str) -> None:
+    """Raises NameTaken when one of `others` has the name, whatever the letter case.
+
+    The constraint decides between two at once; but SQLite folds ASCII letters only.
+    """
+    if any(found.casefold() == name.casefold() for found in others.values_list("name", flat=True)):
+        raise NameTaken()
+
+
 def make_team(*, workspace: Workspace, name: str, actor: Actor) -> Team:
     """A team without members.
 
     Raises:
         Invalid: the name cannot be taken.
-        NameTaken: another team has it.
+        NameTaken: another team has it, be it in other letter case.
     """
     clean = clean_name(name)
     try:
         with transaction.atomic():
+            refuse_taken(Team.objects.filter(workspace=workspace), clean)
             team = Team.objects.create(workspace=workspace, name=clean)
             record(
                 "team.made",

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Lower
 from django.utils.crypto import salted_hmac
 
 from reviewhub.core.ids import uuid7
@@ -73,7 +74,8 @@ class Team(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["workspace", "name"], name="team_name_once")]
+        # Finance and finance would be two teams that nobody can tell apart.
+        constraints = [models.UniqueConstraint("workspace", Lower("name"), name="team_name_once")]
 
     def __str__(self) -> str:
         return self.name
@@ -131,7 +133,7 @@ class Agent(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["workspace", "name"], name="agent_name_once"),
+            models.UniqueConstraint("workspace", Lower("name"), name="agent_name_once"),
             models.CheckConstraint(
                 condition=Q(runner="poll", graph="") | (Q(runner="hosted") & ~Q(graph="")), name="agent_graph"
             ),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import uuid
 
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from reviewhub.accounts.keys import hash_key, looks_like_key
-from reviewhub.accounts.models import Agent, AgentKey, Member, Person, Team
+from reviewhub.accounts.models import Agent, AgentKey, Member, Person, Role, Team
 
 
 def key_behind(text: str) -> AgentKey | None:
@@ -35,6 +35,18 @@ def members_of(workspace_id: uuid.UUID) -> QuerySet[Member]:
 def teams_of(workspace_id: uuid.UUID) -> QuerySet[Team]:
     """All teams with their members, by name."""
     return Team.objects.filter(workspace_id=workspace_id).prefetch_related("members__person").order_by("name")
+
+
+def deciders_of(workspace_id: uuid.UUID) -> dict[uuid.UUID, int]:
+    """How many people each team has who may decide what it is asked; a team without any is 0."""
+    able = Q(
+        members__is_active=True,
+        members__person__is_active=True,
+        members__role__in=[Role.REVIEWER, Role.ADMIN],
+    )
+    teams = Team.objects.filter(workspace_id=workspace_id)
+    many = teams.annotate(deciders=Count("members", filter=able)).values_list("pk", "deciders")
+    return dict(many)
 
 
 def agents_of(workspace_id: uuid.UUID) -> QuerySet[Agent]:

@@ -13,11 +13,13 @@ from django.views.decorators.http import require_POST, require_safe
 from reviewhub.accounts.make_agent import make_agent
 from reviewhub.accounts.make_key import make_key
 from reviewhub.accounts.models import Agent, AgentKey, Team
+from reviewhub.accounts.move_agent import move_agent
 from reviewhub.accounts.permissions import Action, MemberCaller, Target
-from reviewhub.accounts.queries import agents_of
+from reviewhub.accounts.queries import agents_of, deciders_of
 from reviewhub.accounts.revoke_key import revoke_key
 from reviewhub.accounts.rotate_key import rotate_key
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
+from reviewhub.gates.start import start as start_agent
 from reviewhub.gates.stop import stop as stop_agent
 from reviewhub.web.access import actor, page
 from reviewhub.web.render import may, show
@@ -38,9 +40,12 @@ def _page(
     status: int = 200,
     **more: Any,
 ) -> HttpResponse:
+    many = deciders_of(caller.workspace_id)
+    teams = Team.objects.filter(workspace_id=caller.workspace_id).order_by("name")
     context = {
         "agents": agents_of(caller.workspace_id),
-        "teams": Team.objects.filter(workspace_id=caller.workspace_id).order_by("name"),
+        "teams": [(team, many[team.pk]) for team in teams],
+        "deserted": {pk for pk, deciders in many.items() if not deciders},
         "may_edit": may(caller, Action.AGENTS_EDIT),
         "may_stop": may(caller, Action.AGENTS_STOP),
         "shown": shown,
@@ -66,6 +71,8 @@ def new(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     except ReviewHubError as error:
         return _page(request, caller, errors=_words(error), given=given, status=error.status)
     messages.success(request, f"{made.name} is registered. Make a key for it.")
+    if not deciders_of(caller.workspace_id)[made.team_id]:
+        messages.warning(request, f"Nobody in {made.team.name} can decide yet what it asks: add a reviewer.")
     return redirect(f"/{caller.member.workspace.slug}/agents#{made.pk}")
 
 
@@ -110,6 +117,29 @@ def stop(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpRespon
     runs = "1 run is" if many == 1 else f"{many} runs are"
     messages.warning(request, f"{agent.name} is stopped. {runs} cancelled.")
     return redirect(f"/{caller.member.workspace.slug}/agents")
+
+
+@require_POST
+@page(Action.AGENTS_STOP, of=find)
+def start(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
+    """Lets a stopped agent work again; what was cancelled stays so."""
+    start_agent(agent_id=agent.pk, actor=actor(request, caller))
+    messages.success(request, f"{agent.name} may work again. Runs that were cancelled stay cancelled.")
+    return redirect(f"/{caller.member.workspace.slug}/agents#{agent.pk}")
+
+
+@require_POST
+@page(Action.AGENTS_EDIT, of=find)
+def move(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
+    """Gives an agent to another team."""
+    try:
+        moved = move_agent(
+            agent=agent, team=_team(caller, request.POST.get("team", "")), actor=actor(request, caller)
+        )
+    except ReviewHubError as error:
+        return _page(request, caller, errors=_words(error), status=error.status)
+    messages.success(request, f"{moved.name} belongs to {moved.team.name} now.")
+    return redirect(f"/{caller.member.workspace.slug}/agents#{agent.pk}")
 
 
 def find_key(caller: MemberCaller, key_id: uuid.UUID) -> tuple[AgentKey, Target]:

@@ -22,6 +22,7 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Target
 from reviewhub.accounts.queries import members_of, teams_of
 from reviewhub.accounts.set_teams import set_teams
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
+from reviewhub.policies.rename_team import rename_team as give_name
 from reviewhub.reviews.disable_member import disable_member
 from reviewhub.web.access import actor, page
 from reviewhub.web.render import may, show
@@ -147,6 +148,26 @@ def make_team(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         new_team(workspace=caller.member.workspace, name=name, actor=actor(request, caller))
 
     return _done(request, caller, act, f"Team {name.strip()} is there. Add people to it.")
+
+
+def find_team(caller: MemberCaller, team_id: uuid.UUID) -> tuple[Team, Target]:
+    """A team of the workspace."""
+    row = Team.objects.filter(pk=team_id, workspace_id=caller.workspace_id).first()
+    if row is None:
+        raise NotFound
+    return row, Target(workspace_id=row.workspace_id)
+
+
+@require_POST
+@page(Action.PEOPLE_EDIT, of=find_team)
+def rename_team(request: HttpRequest, caller: MemberCaller, team: Team) -> HttpResponse:
+    """Another name for a team, in the policy too."""
+    name = request.POST.get("name", "")
+
+    def act() -> None:
+        give_name(team=team, name=name, actor=actor(request, caller))
+
+    return _done(request, caller, act, f"The team {team.name} is called {name.strip()} now.")
 
 
 def _done(request: HttpRequest, caller: MemberCaller, act: Callable[[], None], words: str) -> HttpResponse:

@@ -1,0 +1,38 @@
+"""An agent gets another team."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from reviewhub.accounts.kinds import AgentMoved
+from reviewhub.accounts.models import Agent, Team
+from reviewhub.accounts.teams import check_teams
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+
+
+@transaction.atomic
+def move_agent(*, agent: Agent, team: Team, actor: Actor) -> Agent:
+    """Lets `team` look after the agent from now on; the same team again changes and records nothing.
+
+    What waits already stays with those who were asked.
+
+    Raises:
+        Invalid: the team is of another workspace.
+    """
+    check_teams([team], workspace_id=agent.workspace_id)
+    row = Agent.objects.select_for_update(of=("self",), no_key=True).select_related("team").get(pk=agent.pk)
+    if row.team_id == team.pk:
+        return row
+    data = AgentMoved(name=row.name, team=team.name, old_team=row.team.name)
+    row.team = team
+    row.save(update_fields=["team"])
+    record(
+        "agent.moved",
+        workspace_id=row.workspace_id,
+        actor=actor,
+        agent_id=row.pk,
+        subject_id=row.pk,
+        data=data,
+    )
+    return row

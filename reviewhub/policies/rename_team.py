@@ -1,0 +1,63 @@
+"""A team gets another name, in the policy too: rules name teams."""
+
+from __future__ import annotations
+
+from django.db import IntegrityError, transaction
+
+from reviewhub.accounts.kinds import TeamRenamed
+from reviewhub.accounts.make_team import NameTaken, refuse_taken
+from reviewhub.accounts.models import Team
+from reviewhub.accounts.rules import clean_name
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+from reviewhub.policies.publish import publish
+from reviewhub.policies.queries import current
+from reviewhub.policies.reading import parse_policy, policy_text
+from reviewhub.policies.rules import Policy
+
+
+def rename_team(*, team: Team, name: str, actor: Actor) -> Team:
+    """Gives `team` another name; where the policy in force names it, a version with the new name is published.
+
+    Raises:
+        Invalid: the name cannot be taken.
+        NameTaken: another team has it, be it in other letter case.
+        Changed: somebody published a policy in this very moment.
+    """
+    clean = clean_name(name)
+    try:
+        with transaction.atomic():
+            row = Team.objects.select_for_update(no_key=True).select_related("workspace").get(pk=team.pk)
+            if row.name == clean:
+                return row
+            refuse_taken(Team.objects.filter(workspace=row.workspace).exclude(pk=row.pk), clean)
+            old, row.name = row.name, clean
+            row.save(update_fields=["name"])
+            record(
+                "team.renamed",
+                workspace_id=row.workspace_id,
+                actor=actor,
+                subject_id=row.pk,
+                data=TeamRenamed(name=clean, old_name=old),
+            )
+            _rename_in_policy(row, old, actor)
+    except IntegrityError as error:
+        raise NameTaken() from error
+    return row
+
+
+def _rename_in_policy(team: Team, old: str, actor: Actor) -> None:
+    latest = current(team.workspace_id)
+    policy = parse_policy(latest.rules) if latest else Policy()
+    if latest is None or old not in policy.teams():
+        return
+    rules = tuple(
+        rule.model_copy(update={"team": team.name}) if rule.team == old else rule for rule in policy.rules
+    )
+    publish(
+        workspace=team.workspace,
+        rules_text=policy_text(Policy(rules=rules)),
+        note=f"The team {old} is called {team.name} now",
+        base=latest.number,
+        actor=actor,
+    )

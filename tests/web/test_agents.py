@@ -1,0 +1,100 @@
+"""Agents and teams on their pages: stopped and started, given to other teams, named so that they can be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import unescape
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.test import Client
+
+from reviewhub.accounts.models import Agent, Member, Team
+from reviewhub.audit.models import Event
+from reviewhub.policies.queries import current
+from reviewhub.policies.reading import parse_policy
+from tests.cast import Cast, make_test_agent
+from tests.driver import policy
+
+As = Callable[[Member], Client]
+
+
+def text(client: Client, path: str) -> str:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    return unescape(answer.content.decode())
+
+
+def test_a_stopped_agent_is_started_again(cast: Cast, as_: As) -> None:
+    agent, _, _ = make_test_agent(cast.support)
+    client, where = as_(cast.alice), f"/northwind/agents/{agent.pk}"
+    page = text(client, "/northwind/agents")
+    assert "Stop this agent" in page and "can be started again" in page and f"{where}/start" not in page
+    client.post(f"{where}/stop", {"reason": "Runs wild"})
+    page = text(client, "/northwind/agents")
+    assert f"{where}/start" in page and "again</button>" in page and "Stop this agent" not in page
+    for _ in range(2):
+        assert client.post(f"{where}/start").status_code == 302
+    assert Agent.objects.get().stopped_at is None
+    assert Event.objects.filter(kind="agent.started").count() == 1
+    assert "Stop this agent" in text(client, "/northwind/agents")
+
+
+def test_an_agent_is_given_to_another_team(cast: Cast, as_: As) -> None:
+    agent, _, _ = make_test_agent(cast.support)
+    client = as_(cast.alice)
+    for _ in range(2):
+        answer = client.post(f"/northwind/agents/{agent.pk}/team", {"team": str(cast.finance.pk)})
+        assert answer.status_code == 302
+    assert Agent.objects.get().team == cast.finance
+    event = Event.objects.get(kind="agent.moved")
+    assert event.payload.sentence == "Alice gave the agent Support agent to Finance"
+    theirs = Team.objects.get(workspace=cast.other)
+    answer = client.post(f"/northwind/agents/{agent.pk}/team", {"team": str(theirs.pk)})
+    assert answer.status_code == 422
+
+
+def test_no_team_is_chosen_beforehand_and_one_without_deciders_is_said(cast: Cast, as_: As) -> None:
+    empty = Team.objects.create(workspace=cast.workspace, name="Audit")
+    cast.carol.teams.add(empty)  # a manager decides nothing
+    client = as_(cast.alice)
+    form = text(client, "/northwind/agents").split('id="n-team"')[1].split("</select>")[0]
+    assert "selected" not in form and form.index('value=""') < form.index(str(empty.pk))
+    assert "Audit (nobody who can decide)" in form and "Support (nobody" not in form
+    assert client.post("/northwind/agents/new", {"name": "Shop bot"}).status_code == 422
+    page = client.post("/northwind/agents/new", {"name": "Bot", "team": str(empty.pk)}, follow=True)
+    assert "Nobody in Audit can decide" in unescape(page.content.decode())
+
+
+@pytest.mark.parametrize("name", ["finance", "FINANCE", " Finance "])
+def test_names_that_differ_in_case_only_are_one_name(cast: Cast, as_: As, name: str) -> None:
+    client = as_(cast.alice)
+    assert client.post("/northwind/people/teams", {"name": name}).status_code == 409
+    rename = f"/northwind/people/teams/{cast.support.pk}/rename"
+    assert client.post(rename, {"name": name}).status_code == 409
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Team.objects.create(workspace=cast.workspace, name=name.strip().lower())
+    make_test_agent(cast.support, name="Finance")
+    body = {"name": name, "team": str(cast.support.pk)}
+    assert client.post("/northwind/agents/new", body).status_code == 409
+
+
+def test_letters_beyond_ascii_have_cases_too(cast: Cast, as_: As) -> None:
+    client = as_(cast.alice)
+    assert client.post("/northwind/people/teams", {"name": "Ärzte"}).status_code == 302
+    assert client.post("/northwind/people/teams", {"name": "ÄRZTE"}).status_code == 409
+
+
+def test_a_renamed_team_is_renamed_in_the_policy(cast: Cast, as_: As) -> None:
+    rule = {"name": "Refunds", "tool": "refund", "action": "require", "team": "Finance", "approvals": 1}
+    policy(cast.support, rule)
+    client, where = as_(cast.alice), f"/northwind/people/teams/{cast.finance.pk}/rename"
+    assert client.post(where, {"name": "Money"}).status_code == 302
+    latest = current(cast.workspace.pk)
+    assert latest is not None and latest.number == 2
+    assert parse_policy(latest.rules).teams() == {"Money"}
+    event = Event.objects.get(kind="team.renamed")
+    assert event.payload.sentence == "Alice renamed the team Finance to Money"
+    assert client.post(where, {"name": "MONEY"}).status_code == 302, "its own name in other letters"
+    assert client.post(where, {"name": "MONEY"}).status_code == 302
+    assert Event.objects.filter(kind="team.renamed").count() == 2
