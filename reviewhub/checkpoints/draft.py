@@ -64,8 +64,8 @@ def draft(*, branch: Branch, message: wire.CheckpointIn) -> Draft:
         on: Tip | None = before
         state = _hinted(before, message)
     else:
-        state = _whole(message)
         on = head_tip(branch) if parent == branch.head else None
+        state = _whole(message, on)
     placed = place(state, on=on) if parent == branch.head else None
     state = placed.state if placed else state
     if message.state_hash is not None and message.state_hash != state.state_hash:
@@ -105,9 +105,10 @@ def _hinted(on: Tip, message: wire.CheckpointIn) -> State:
         raise _refused(error) from error
 
 
-def _whole(message: wire.CheckpointIn) -> State:
+def _whole(message: wire.CheckpointIn, on: Tip | None) -> State:
+    before = on.state if on else None
     try:
-        return make_state(message.state, max_bytes=settings.LIMIT_STATE_BYTES)
+        return make_state(message.state, before=before, max_bytes=settings.LIMIT_STATE_BYTES)
     except canonical.BadJson as error:
         raise _refused(error) from error
 

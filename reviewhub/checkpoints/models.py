@@ -17,12 +17,22 @@ class Checkpoint(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    # The indexes below find what the foreign keys would; a commit costs what it has to write.
-    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+", db_index=False)
-    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="checkpoints", db_index=False)
+    # A commit costs what it has to write and to check. The indexes below find what those of foreign keys would.
+    # Workspace and run are the branch's, whose own constraints hold them; the parent was its head in the same statement.
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    run = models.ForeignKey(
+        Run, on_delete=models.PROTECT, related_name="checkpoints", db_index=False, db_constraint=False
+    )
     branch = models.ForeignKey(Branch, on_delete=models.PROTECT, related_name="checkpoints", db_index=False)
     parent = models.ForeignKey(
-        "self", null=True, on_delete=models.PROTECT, related_name="children", db_index=False
+        "self",
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="children",
+        db_index=False,
+        db_constraint=False,
     )
     number = models.PositiveIntegerField()
     base = models.PositiveIntegerField()

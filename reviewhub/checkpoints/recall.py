@@ -187,5 +187,5 @@ def _read(checkpoint: Checkpoint) -> Tip:
 
 
 def _cost(tip: Tip) -> int:
-    # Its text, and about as much again for the parts around it.
-    return 2 * tip.state.size + 32_768
+    # Its texts, what they were told as, and about as much again for the parts around them.
+    return 3 * tip.state.size + 32_768

@@ -5,6 +5,7 @@ costs one round trip, and there is no moment between its parts.
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection
@@ -14,16 +15,16 @@ from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.runs.models import Branch
 
 # head: moves the branch on, if its head and its epoch are still those that the writer knows. All else reads from it,
-# so a lost race writes nothing at all.
+# so a lost race writes nothing at all, and a checkpoint is in the workspace and the run of its branch.
 # kept: the blobs that are named for the first time; those that are there already stay as they are.
 POSTGRESQL: Final = """
 WITH head AS (
     UPDATE runs_branch SET head = %(id)s
     WHERE id = %(branch_id)s AND epoch = %(epoch)s AND head IS NOT DISTINCT FROM %(head)s
-    RETURNING id
+    RETURNING id, run_id, workspace_id
 ), kept AS (
     INSERT INTO checkpoints_blob (run_id, hash, data)
-    SELECT %(run_id)s, given.hash, given.data
+    SELECT head.run_id, given.hash, given.data
     FROM head, unnest(%(hashes)s::bytea[], %(datas)s::bytea[]) AS given (hash, data)
     ON CONFLICT DO NOTHING
 )
@@ -32,7 +33,7 @@ INSERT INTO checkpoints_checkpoint (
     state_hash, raw_length, content, reason, author_kind, author_name, created_at
 )
 SELECT
-    %(id)s, %(workspace_id)s, %(run_id)s, %(branch_id)s, %(parent_id)s, %(number)s, %(base)s, %(node)s, %(step)s,
+    %(id)s, head.workspace_id, head.run_id, head.id, %(parent_id)s, %(number)s, %(base)s, %(node)s, %(step)s,
     %(plan)s, %(state_hash)s, %(raw_length)s, %(content)s, %(reason)s, %(author_kind)s, %(author_name)s,
     %(created_at)s
 FROM head
@@ -54,7 +55,7 @@ INSERT INTO checkpoints_checkpoint (
     %(created_at)s
 )
 """
-_HEAD: Final = Branch._meta.get_field("head")
+_NAMES: Final = tuple(field.attname for field in Checkpoint._meta.concrete_fields)
 
 
 def write_checkpoint(
@@ -71,11 +72,8 @@ def write_checkpoint(
         Whether it did; False when head or epoch are others by now, and nothing is written.
     """
     checkpoint.created_at = timezone.now()
-    values: dict[str, Any] = {
-        str(field.column): field.get_db_prep_save(getattr(checkpoint, field.attname), connection)
-        for field in Checkpoint._meta.concrete_fields
-    }
-    values |= {"epoch": branch.epoch, "head": _HEAD.get_db_prep_save(head, connection)}
+    values = {name: _stored(getattr(checkpoint, name)) for name in _NAMES}
+    values |= {"epoch": branch.epoch, "head": _stored(head)}
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(POSTGRESQL, values | {"hashes": list(blobs), "datas": list(blobs.values())})
@@ -87,3 +85,12 @@ def write_checkpoint(
         cursor.executemany(SQLITE_BLOB, [(run, hash_, data) for hash_, data in blobs.items()])
         cursor.execute(SQLITE_ROW, values)
     return True
+
+
+def _stored(value: Any) -> Any:
+    """A value as this database takes it: SQLite keeps ids and times as text."""
+    if connection.vendor == "postgresql":
+        return value
+    if isinstance(value, uuid.UUID):
+        return value.hex
+    return connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value

@@ -21,7 +21,7 @@ from hashlib import sha256
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
-from reviewhub.checkpoints.values import Items, Value, follow, item_texts, object_size, object_text, value_of
+from reviewhub.checkpoints.values import Items, Value, follow, object_size, object_text, quoted, value_of
 from reviewhub.core.errors import Invalid, TooLarge
 
 STATE_HASH_VERSION = 1
@@ -67,7 +67,8 @@ class State:
 
 def state_hash(digests: Mapping[str, str]) -> str:
     """The hash of a state with these field digests (64 hex digits each), `sha256:<hex>`."""
-    text = canonical.dumps({"fields": dict(digests), "version": STATE_HASH_VERSION})
+    fields = ",".join(f'{quoted(name)}:"{digests[name]}"' for name in sorted(digests))
+    text = f'{{"fields":{{{fields}}},"version":{STATE_HASH_VERSION}}}'
     return "sha256:" + sha256(text.encode()).hexdigest()
 
 
@@ -87,12 +88,17 @@ def read_state(raw: bytes | str, *, max_bytes: int = MAX_STATE_BYTES) -> State:
     return make_state(tree, max_bytes=max_bytes)
 
 
-def make_state(tree: Tree, *, max_bytes: int = MAX_STATE_BYTES) -> State:
-    """The state that a parsed tree is. Raises as `read_state` does."""
+def make_state(tree: Tree, *, before: State | None = None, max_bytes: int = MAX_STATE_BYTES) -> State:
+    """The state that a parsed tree is. Raises as `read_state` does.
+
+    Args:
+        before: the state that it probably follows; what was told in the same words then is not written again.
+    """
     if not isinstance(tree, dict):
         raise Invalid.at("/state", "a state is a JSON object", "object_type")
     canonical.dumps(dict.fromkeys(tree))  # Names that cannot be kept are refused before anything is sorted.
-    return _checked({name: _value(name, value) for name, value in tree.items()}, max_bytes)
+    known = before.values if before else {}
+    return _checked({name: _value(name, value, known.get(name)) for name, value in tree.items()}, max_bytes)
 
 
 def standing_on(parent: State, state: State) -> State:
@@ -130,13 +136,14 @@ def apply_hints(
     for name, value in changed.items():
         if name in values:
             raise _twice(f"{at}/changed/{_escaped(name)}", name)
-        values[name] = follow(parent.values.get(name), value_of(value))
+        old = parent.values.get(name)
+        values[name] = follow(old, value_of(value, old=old))
     return _checked(values, max_bytes)
 
 
-def _value(name: str, tree: Tree) -> Value:
+def _value(name: str, tree: Tree, old: Value | None) -> Value:
     try:
-        return value_of(tree)
+        return value_of(tree, old=old)
     except canonical.BadJson:
         canonical.dumps({name: tree})  # Raises again, and knows in which field.
         raise
@@ -155,7 +162,7 @@ def _appended(before: Value, items: Tree, at: str) -> Value:
         raise Invalid.at(at, "must be a list of the items to append", "list_type")
     if not isinstance(before, Items):
         raise Invalid.at(at, "the field is no list in the checkpoint before", "not_a_list")
-    return before.appended(item_texts(items)) if items else before
+    return before.appended(items) if items else before
 
 
 def _checked(values: Mapping[str, Value], max_bytes: int) -> State:

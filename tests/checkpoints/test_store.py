@@ -81,7 +81,8 @@ def test_the_statements_name_every_column() -> None:
         listed = re.search(r"INSERT INTO checkpoints_checkpoint \((.*?)\)", sql, re.DOTALL)
         assert listed is not None
         assert {name.strip() for name in listed[1].split(",")} == columns
-        assert columns <= set(re.findall(r"%\((\w+)\)s", sql))
+        given = set(re.findall(r"%\((\w+)\)s", sql)) | set(re.findall(r"head\.(\w+)", sql))
+        assert columns <= given | {"branch_id"}
 
 
 @pytest.mark.parametrize("lost", ["head", "epoch"])

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -15,8 +16,18 @@ from reviewhub.checkpoints.tree import (
     apply_hints,
     make_state,
     read_state,
+    standing_on,
 )
 from reviewhub.core.errors import Invalid, TooLarge
+
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.text(max_size=5)
+    | st.sampled_from([Number("1E2"), Number("-0"), Number("9" * 30)]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=10,
+)
 
 EXACT = '{"z":1E2,"a":{"id":9007199254740993},"messages":["\\u00e9","🍸"],"":null}'
 
@@ -147,16 +158,6 @@ def test_hints_obey_the_largest_size():
         hint(append={"messages": ["x" * 100]}, max_bytes=100)
 
 
-values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.text(max_size=5)
-    | st.sampled_from([Number("1E2"), Number("-0"), Number("9" * 30)]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-    max_leaves=10,
-)
-
-
 @given(st.dictionaries(st.text(max_size=3), values, max_size=4))
 def test_a_state_in_parts_is_its_canonical_text(given_state):
     try:
@@ -180,6 +181,42 @@ def test_a_list_that_grows_is_hashed_from_where_it_was():
     assert (after.digests, after.size, after.text) == (whole.digests, whole.size, whole.text)
     stood = tree.standing_on(before, read_state(whole.text))
     assert (stood.digests, stood.size) == (whole.digests, whole.size)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (True, 1),
+        (1, True),
+        (False, 0),
+        (True, Decimal(1)),
+        (1, 1.0),
+        (Number("1"), 1),
+        (Number("1"), Number("1.0")),
+        ("1", Number("1")),
+        (None, False),
+        ([True], [1]),
+        ({"a": False}, {"a": 0}),
+    ],
+)
+def test_what_python_takes_for_equal_and_a_state_does_not(before, after):
+    known = make_state({"l": [before, "x"], "s": before})
+    for told in ({"l": [after, "x"], "s": after}, {"l": [after, "x", "y"], "s": after}):
+        assert make_state(told, before=known).text == canonical.dumps(told)
+    assert make_state({"l": [before]}, before=known).text == canonical.dumps({"l": [before]})
+
+
+@given(st.lists(st.lists(values, max_size=4), min_size=2, max_size=4))
+def test_a_state_told_again_is_the_state_told_anew(lists):
+    before = None
+    for items in lists:
+        tree = {"l": items, "s": "text"}
+        try:
+            made, fresh = make_state(tree, before=before), make_state(tree)
+        except canonical.BadJson:
+            return
+        assert (made.text, made.state_hash, made.size) == (fresh.text, fresh.state_hash, fresh.size)
+        before = standing_on(before, made) if before else made
 
 
 def test_what_a_state_shares_with_the_one_before_is_the_same_object():
