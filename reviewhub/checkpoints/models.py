@@ -18,7 +18,7 @@ class Checkpoint(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # A commit costs what it has to write and to check. The indexes below find what those of foreign keys would.
-    # Workspace and run are the branch's, whose own constraints hold them; the parent was its head in the same statement.
+    # Workspace and run are the branch's, which constraints hold; the parent was its head in the same statement.
     workspace = models.ForeignKey(
         Workspace, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )

@@ -32,6 +32,11 @@ class Text:
         self.text = text
         self.told = told
 
+    @property
+    def pieces(self) -> list[str]:
+        """What the text is joined of."""
+        return [self.text]
+
     @cached_property
     def size(self) -> int:
         """Bytes of the text."""
@@ -59,6 +64,16 @@ class Items:
     def text(self) -> str:
         """The canonical text of the list."""
         return f"[{','.join(self.texts)}]"
+
+    @property
+    def pieces(self) -> list[str]:
+        """What the text is joined of."""
+        if not self.texts:
+            return ["[]"]
+        found = [","] * (2 * len(self.texts) + 1)
+        found[0], found[-1] = "[", "]"
+        found[1::2] = self.texts
+        return found
 
     @cached_property
     def size(self) -> int:
@@ -102,10 +117,15 @@ class Members:
     def __init__(self, members: Mapping[str, Text | Items]) -> None:
         self.members = {name: members[name] for name in sorted(members)}
 
-    @cached_property
+    @property
     def text(self) -> str:
         """The canonical text of the object."""
         return object_text(self.members)
+
+    @property
+    def pieces(self) -> list[str]:
+        """What the text is joined of."""
+        return object_pieces(self.members)
 
     @cached_property
     def size(self) -> int:
@@ -172,7 +192,15 @@ def common(old: Sequence[str], new: Sequence[str]) -> int:
 
 def object_text(members: Mapping[str, Value]) -> str:
     """The canonical text of an object with these members, which are in order."""
-    return "{" + ",".join(f"{quoted(name)}:{value.text}" for name, value in members.items()) + "}"
+    return "".join(object_pieces(members))
+
+
+def object_pieces(members: Mapping[str, Value]) -> list[str]:
+    """What that text is joined of, at once: a large text is copied once only."""
+    found: list[str] = []
+    for name, value in members.items():
+        found += (f"{',' if found else '{'}{quoted(name)}:", *value.pieces)
+    return [*found, "}"] if found else ["{}"]
 
 
 def object_size(members: Mapping[str, Value]) -> int:
