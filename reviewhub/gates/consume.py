@@ -21,7 +21,7 @@ from reviewhub.core import faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import DbNow, now
 from reviewhub.core.errors import ReviewHubError
-from reviewhub.core.idempotency import check_key
+from reviewhub.core.idempotency import IdempotencyConflict, check_key
 from reviewhub.core.transitions import move
 from reviewhub.gates.errors import AlreadyConsumed, DigestMismatch, GrantExpired, NotAllowed
 from reviewhub.gates.kinds import CallStarted
@@ -63,6 +63,7 @@ def consume(
 
     Raises:
         NotAllowed, DigestMismatch, AlreadyConsumed, GrantExpired, FactsChanged, PolicyChanged: the tool must not run.
+        IdempotencyConflict: the key began this attempt with another digest.
         Superseded, StaleEpoch, RunEnded: the branch goes on elsewhere, or not at all.
     """
     key_hash = hashlib.sha256(check_key(key).encode()).hexdigest()
@@ -80,17 +81,22 @@ def _consume(
     locked: Locked, digest: str, key_hash: str, facts: canonical.Tree | None, epoch: int | None, actor: Actor
 ) -> Consumed | ReviewHubError:
     call = locked.call
-    repeat = call.attempts.filter(key_hash=key_hash).first()
+    attempt = call.attempts.filter(key_hash=key_hash).first()
+    # A person may have said of the last attempt that it did not happen: then its key is spent like an older one's.
+    under_way = attempt is not None and attempt.number == call.attempt and call.state != CallState.ALLOWED
     twins = _twins(locked)
     step = at_consume(
         state=call.state,
         effect=call.effect,
-        same_key=repeat is not None,
+        same_key=under_way,
+        spent_key=attempt is not None and not under_way,
         twins=[twin.state for twin in twins],
     )
-    if step is AtConsume.SAME_ANSWER and repeat is not None:
-        return _handed_out(locked, repeat)
     check(locked.branch, epoch)
+    if step is AtConsume.SAME_ANSWER and attempt is not None:
+        if digest != attempt.grant.digest:
+            raise IdempotencyConflict
+        return _handed_out(locked, attempt)
     if digest != call.digest:
         raise DigestMismatch(digest=call.digest)
     if step is AtConsume.ALREADY_CONSUMED:

@@ -31,10 +31,13 @@ from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.states import RequestState
 from reviewhub.runs.fence import check
 from reviewhub.runs.states import OPEN_BRANCH
-from reviewhub.toolcalls.locks import Locked, lock_call
+from reviewhub.toolcalls.locks import Locked, lock, lock_call
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.settle import Answer
-from reviewhub.toolcalls.states import CALL_EDGES, CallState
+from reviewhub.toolcalls.states import CALL_EDGES, GRANT_EDGES, CallState, GrantState
+
+AGAIN = (CallState.ALLOWED, CallState.WAITING)
+"""What an attempt that is said not to have happened leaves behind: the call may run again, or is asked about again."""
 
 
 @setting_aside()
@@ -103,9 +106,16 @@ def _end(locked: Locked, body: wire.OutcomeBody, digest: str, actor: Actor) -> C
         raise NotConsumed
     if call.outcome_digest == digest:
         return None
+    if body.attempt is None and call.attempt > 1:
+        why = f"This call was started {call.attempt} times: name the attempt that ended."
+        return _conflict(call, body, actor, why)
     if body.attempt is not None and body.attempt != call.attempt:
         return _conflict(call, body, actor)
     if call.state == CallState.UNKNOWN and body.status is not wire.OutcomeStatus.UNKNOWN:
+        _late(locked, body, digest, actor)
+        return None
+    if call.state in AGAIN and body.status is wire.OutcomeStatus.SUCCEEDED:
+        # A person said that it did not happen, and it did: nothing may run again.
         _late(locked, body, digest, actor)
         return None
     if call.state != CallState.STARTED:
@@ -126,6 +136,8 @@ def _late(locked: Locked, body: wire.OutcomeBody, digest: str, actor: Actor) -> 
     call = locked.call
     pending = ReviewRequest.objects.filter(tool_call=call, state=RequestState.PENDING).first()
     if pending is None:
+        for grant in lock(call.grants.filter(state=GrantState.OPEN)):
+            move(grant, to=GrantState.REVOKED, table=GRANT_EDGES)
         move(call, to=body.status.value, table=CALL_EDGES, **_fields(body, digest))
     else:
         below = lock_request(pending.pk)
@@ -142,7 +154,7 @@ def _late(locked: Locked, body: wire.OutcomeBody, digest: str, actor: Actor) -> 
     record_end(locked.call, body.status.value, actor)
 
 
-def _conflict(call: ToolCall, body: wire.OutcomeBody, actor: Actor) -> OutcomeConflict:
+def _conflict(call: ToolCall, body: wire.OutcomeBody, actor: Actor, why: str = "") -> OutcomeConflict:
     """A second, different outcome changes nothing, but it is on record: somebody should know."""
     record(
         "call.late_outcome",
@@ -156,7 +168,7 @@ def _conflict(call: ToolCall, body: wire.OutcomeBody, actor: Actor) -> OutcomeCo
             tool=call.tool_name, digest=call.digest, status=body.status.value, state=call.state
         ),
     )
-    return OutcomeConflict(state=call.state)
+    return OutcomeConflict(why, state=call.state)
 
 
 def _fields(body: wire.OutcomeBody, digest: str) -> dict[str, Any]:

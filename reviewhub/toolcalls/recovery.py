@@ -22,7 +22,13 @@ class AtConsume(StrEnum):
 
 
 def at_consume(
-    *, state: str, effect: str, same_key: bool, twins: Collection[str] = (), attempt_left: bool = True
+    *,
+    state: str,
+    effect: str,
+    same_key: bool,
+    spent_key: bool = False,
+    twins: Collection[str] = (),
+    attempt_left: bool = True,
 ) -> AtConsume:
     """What happens when a call is to be consumed.
 
@@ -30,11 +36,14 @@ def at_consume(
         state: of the call.
         effect: the effective one; whatever is not `read` or `idempotent` counts as `once`.
         same_key: whether the idempotency key is that of the attempt under way.
+        spent_key: whether it is that of an earlier attempt: whoever holds it was told to go once, and not again.
         twins: states of equal calls on other branches of the run.
         attempt_left: whether the tool's retry policy allows one more attempt.
     """
     if state in ("started", "succeeded", "failed") and same_key:
         return AtConsume.SAME_ANSWER
+    if state in ("allowed", "started", "succeeded", "failed") and spent_key:
+        return AtConsume.ALREADY_CONSUMED
     if state == "allowed":
         in_doubt = not repeatable(effect) and any(twin in ("started", "unknown") for twin in twins)
         return AtConsume.TWIN_IN_DOUBT if in_doubt else AtConsume.FRESH_ATTEMPT

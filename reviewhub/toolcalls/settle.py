@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.conf import settings
 from reviewhub.core import clock
 from reviewhub.core.actors import Actor
 from reviewhub.core.transitions import move
+from reviewhub.runs.states import OPEN_BRANCH
 from reviewhub.toolcalls.locks import Locked
 from reviewhub.toolcalls.models import Decision, Grant, Pause, ToolCall
 from reviewhub.toolcalls.states import CALL_EDGES, PAUSE_EDGES, CallState, GrantState, PauseState
@@ -53,6 +54,9 @@ def settle(*, locked: Locked, answer: Answer, **call_fields: Any) -> Settled:
     """
     call = locked.call
     now = clock.now()
+    if answer.to == CallState.ALLOWED and locked.branch.state not in OPEN_BRANCH:
+        # Nobody goes on with a branch that ended: the call did not happen, and will not.
+        answer = replace(answer, to=CallState.SKIPPED)
     move(call, to=answer.to, table=CALL_EDGES, **call_fields)
     decision = decide_row(call=call, answer=answer, at=now)
     decision.save(force_insert=True)
@@ -61,9 +65,6 @@ def settle(*, locked: Locked, answer: Answer, **call_fields: Any) -> Settled:
         grant = grant_row(call=call, decision=decision, by_policy=answer.by_policy)
         grant.save(force_insert=True)
     pause_settled = locked.pause is not None and close_one(locked.pause, at=now)
-    if grant and locked.pause and locked.pause.state == PauseState.SETTLED and not pause_settled:
-        # An unknown call of a branch that ended: nothing waits for it any more, its time starts now.
-        _start_grants(locked.pause, at=now)
     return Settled(decision=decision, grant=grant, pause_settled=pause_settled)
 
 

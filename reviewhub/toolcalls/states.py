@@ -56,9 +56,10 @@ PAUSE_EDGES: Edges = {
 }
 CALL_EDGES: Edges = {
     "proposed": frozenset({"waiting", "allowed", "denied", "started", "succeeded", "failed", "unknown"}),
-    "waiting": frozenset({"allowed", "denied", "skipped"}),
+    # succeeded (also of allowed): a person said that it did not happen, and then the tool says that it did
+    "waiting": frozenset({"allowed", "denied", "skipped", "succeeded"}),
     # waiting: asked again; denied: policy says no by now; skipped: withdrawn or cancelled before it was used
-    "allowed": frozenset({"started", "waiting", "denied", "skipped"}),
+    "allowed": frozenset({"started", "waiting", "denied", "skipped", "succeeded"}),
     "denied": frozenset(),
     "started": frozenset({"succeeded", "failed", "unknown"}),
     "succeeded": frozenset(),

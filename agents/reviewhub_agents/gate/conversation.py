@@ -128,9 +128,9 @@ class Gate:
         """Record what the function returned; what is no JSON is said to be left out, never changed."""
         try:
             dumps(result)
-            body = OutcomeBody(status=OutcomeStatus.SUCCEEDED, result=result)
+            body = OutcomeBody(status=OutcomeStatus.SUCCEEDED, result=result, attempt=granted.attempt)
         except BadJson as error:
-            body = _without_result(str(error))
+            body = _without_result(str(error), granted.attempt)
         try:
             try:
                 yield from exchange(routes.outcome(granted.call, body), patience=patience)
@@ -138,9 +138,8 @@ class Gate:
                 if not body.was_given("result"):
                     raise
                 # The tool did run: a result that is too large, say, must not make its outcome unknown.
-                yield from exchange(
-                    routes.outcome(granted.call, _without_result(str(error))), patience=patience
-                )
+                body = _without_result(str(error), granted.attempt)
+                yield from exchange(routes.outcome(granted.call, body), patience=patience)
             yield from self._close(granted.own_branch, patience)
         except ReviewHubError as error:
             raise OutcomeNotRecorded(result) from error
@@ -152,7 +151,9 @@ class Gate:
             f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARS].encode(errors="backslashreplace").decode()
         )
         body = OutcomeBody(
-            status=OutcomeStatus.FAILED if known else OutcomeStatus.UNKNOWN, error=text.replace("\0", "\\x00")
+            status=OutcomeStatus.FAILED if known else OutcomeStatus.UNKNOWN,
+            error=text.replace("\0", "\\x00"),
+            attempt=granted.attempt,
         )
         yield from exchange(routes.outcome(granted.call, body), patience=patience)
         if known:
@@ -219,7 +220,7 @@ class Gate:
         if found == call.digest and parse(consumed.arguments_text) == consumed.arguments:
             return
         error = "Not run: the arguments handed out are not those that were decided."
-        body = OutcomeBody(status=OutcomeStatus.FAILED, error=error)
+        body = OutcomeBody(status=OutcomeStatus.FAILED, error=error, attempt=consumed.attempt)
         yield from exchange(routes.outcome(call.id, body), patience=patience)
         raise UnexpectedAnswer(error)
 
@@ -229,7 +230,9 @@ def _refusal(call: ToolCallOut) -> Denied:
     return Answered(call) if answered else Denied(call)
 
 
-def _without_result(why: str) -> OutcomeBody:
+def _without_result(why: str, attempt: int) -> OutcomeBody:
     return OutcomeBody(
-        status=OutcomeStatus.SUCCEEDED, partial={"result_not_recorded": why[:_MAX_ERROR_CHARS]}
+        status=OutcomeStatus.SUCCEEDED,
+        partial={"result_not_recorded": why[:_MAX_ERROR_CHARS]},
+        attempt=attempt,
     )

@@ -197,7 +197,7 @@ class _One:
         time.sleep(self.player.tool_seconds)
         if step.error is None:
             self.player.ledger.note("act", **identity, arguments=granted.arguments_text, **about)
-        outcome = _outcome(step)
+        outcome = _outcome(step, attempt=granted.attempt)
         self.client.outcome(call.id, outcome)
         kind = "failure" if outcome.status is wire.OutcomeStatus.FAILED else "effect"
         self.player.ledger.note(kind, **identity, **about)
@@ -225,7 +225,7 @@ def _chunks(steps: Sequence[Step]) -> Iterator[tuple[int, Sequence[Step]]]:
         yield start, steps[start : start + most]
 
 
-def _outcome(step: Step) -> wire.OutcomeBody:
+def _outcome(step: Step, **more: int) -> wire.OutcomeBody:
     if step.error is not None:
-        return wire.OutcomeBody(status=wire.OutcomeStatus.FAILED, error=step.error)
-    return wire.OutcomeBody(status=wire.OutcomeStatus.SUCCEEDED, result=step.result)
+        return wire.OutcomeBody(status=wire.OutcomeStatus.FAILED, error=step.error, **more)
+    return wire.OutcomeBody(status=wire.OutcomeStatus.SUCCEEDED, result=step.result, **more)
