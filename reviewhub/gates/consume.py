@@ -20,8 +20,8 @@ from reviewhub.audit.record import record
 from reviewhub.core import faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import DbNow, now
-from reviewhub.core.errors import ReviewHubError
-from reviewhub.core.idempotency import IdempotencyConflict, check_key
+from reviewhub.core.errors import IdempotencyConflict, ReviewHubError
+from reviewhub.core.idempotency import check_key
 from reviewhub.core.transitions import move
 from reviewhub.gates.errors import AlreadyConsumed, DigestMismatch, GrantExpired, NotAllowed
 from reviewhub.gates.kinds import CallStarted

@@ -225,7 +225,7 @@ def _chunks(steps: Sequence[Step]) -> Iterator[tuple[int, Sequence[Step]]]:
         yield start, steps[start : start + most]
 
 
-def _outcome(step: Step, **more: int) -> wire.OutcomeBody:
+def _outcome(step: Step, **more: Any) -> wire.OutcomeBody:
     if step.error is not None:
         return wire.OutcomeBody(status=wire.OutcomeStatus.FAILED, error=step.error, **more)
     return wire.OutcomeBody(status=wire.OutcomeStatus.SUCCEEDED, result=step.result, **more)
