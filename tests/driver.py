@@ -10,7 +10,9 @@ from typing import Any
 
 from django.test import Client
 
-from reviewhub.accounts.models import Member, Team
+from reviewhub.accounts.keys import make_key
+from reviewhub.accounts.models import AgentKey, Member, Team
+from reviewhub.accounts.queries import key_behind
 from reviewhub.policies.models import PolicyVersion
 from tests.cast import make_test_agent
 
@@ -116,6 +118,22 @@ def agent_of(team: Team, name: str = "Support agent") -> AgentHttp:
     """A new agent of a team, with a key."""
     _, _, token = make_test_agent(team, name=name)
     return AgentHttp(token=token)
+
+
+def staging(agent: AgentHttp) -> AgentHttp:
+    """The same agent by another key, which is for staging."""
+    row = key_behind(agent.token)
+    assert row is not None
+    new = make_key(environment="staging")
+    AgentKey.objects.create(
+        workspace=row.workspace,
+        agent=row.agent,
+        name="staging",
+        environment="staging",
+        prefix=new.prefix,
+        key_hash=new.key_hash,
+    )
+    return AgentHttp(token=new.text)
 
 
 def call(tool: str = "refund", call_id: str = "call_1", **fields: Any) -> dict[str, Any]:

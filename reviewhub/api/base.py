@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 from reviewhub_agents import canonical, wire
 
-from reviewhub.accounts.models import Agent
+from reviewhub.accounts.models import AgentKey
 from reviewhub.accounts.permissions import Action, AgentCaller, Target, require
 from reviewhub.api.authentication import AgentKeyAuthentication, KeyThrottle, PersonAuthentication, caller_of
 from reviewhub.api.authentication import actor_of as actor_of
@@ -20,7 +20,7 @@ from reviewhub.core.errors import Forbidden
 from reviewhub.core.idempotency import check_key
 from reviewhub.core.limits import limits
 from reviewhub.runs.models import Branch, Run
-from reviewhub.runs.queries import branch_for_agent, run_for_agent
+from reviewhub.runs.queries import branch_for_key, run_for_key
 
 Message = TypeVar("Message", bound=wire.Wire)
 WAIT_HEADER = "ReviewHub-Wait"
@@ -51,19 +51,19 @@ class AgentView(APIView):
             raise Forbidden
         return caller
 
-    def agent(self, request: Request, action: Action) -> Agent:
-        """The agent that asks, if it may do `action` to what is its own."""
+    def key(self, request: Request, action: Action) -> AgentKey:
+        """The key that asks, with its agent, if that may do `action` to what is its own."""
         caller = self.caller(request)
         require(caller, action, Target(workspace_id=caller.workspace_id, agent_id=caller.agent.pk))
-        return caller.agent
+        return caller.key
 
     def run(self, request: Request, run_id: uuid.UUID, action: Action) -> Run:
-        """One of the agent's own runs; NotFound for any other."""
-        return run_for_agent(self.agent(request, action), run_id)
+        """One of the runs that the key reaches; NotFound for any other."""
+        return run_for_key(self.key(request, action), run_id)
 
     def branch(self, request: Request, branch_id: uuid.UUID, action: Action) -> Branch:
-        """A branch of one of the agent's own runs; NotFound for any other."""
-        return branch_for_agent(self.agent(request, action), branch_id)
+        """A branch of a run that the key reaches; NotFound for any other."""
+        return branch_for_key(self.key(request, action), branch_id)
 
 
 class PersonView(APIView):

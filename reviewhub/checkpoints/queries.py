@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import uuid
 
-from reviewhub.accounts.models import Agent
+from reviewhub.accounts.models import AgentKey
 from reviewhub.checkpoints.draft import Draft
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core import keyset
 from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
 from reviewhub.runs.models import Branch
+from reviewhub.runs.queries import runs_of
 
 
-def for_agent(agent: Agent, checkpoint_id: uuid.UUID) -> Checkpoint:
-    """A checkpoint of one of this agent's runs. Raises NotFound, also for one of another agent."""
-    return _found(
-        Checkpoint.objects.filter(pk=checkpoint_id, run__agent=agent).select_related("branch", "run").first()
-    )
+def for_key(key: AgentKey, checkpoint_id: uuid.UUID) -> Checkpoint:
+    """A checkpoint of a run that this key reaches. Raises NotFound, also for one of another agent or environment."""
+    rows = Checkpoint.objects.filter(pk=checkpoint_id, run__in=runs_of(key))
+    return _found(rows.select_related("branch", "run").first())
 
 
 def in_workspace(workspace_id: uuid.UUID, checkpoint_id: uuid.UUID) -> Checkpoint:

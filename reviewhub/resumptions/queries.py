@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from django.db.models import Q, QuerySet
 
-from reviewhub.accounts.models import Agent
+from reviewhub.accounts.models import AgentKey
 from reviewhub.core.clock import DbNow
 from reviewhub.resumptions.models import Resumption
 from reviewhub.resumptions.states import ResumptionState
+from reviewhub.runs.queries import runs_of
 
 
-def open_for(agent: Agent, *, environment: str | None = None) -> QuerySet[Resumption]:
-    """What a polling agent may go on with, the oldest first, each with branch, run and pause loaded.
-
-    Args:
-        environment: only runs of this environment (that of the key that asks); None means all.
-    """
+def open_for(key: AgentKey) -> QuerySet[Resumption]:
+    """What a polling agent may go on with by this key, the oldest first, each with branch, run and pause loaded."""
     rows = Resumption.objects.filter(
-        kind="poll", state=ResumptionState.QUEUED, branch__run__agent=agent, due_at__lte=DbNow()
+        kind="poll", state=ResumptionState.QUEUED, branch__run__in=runs_of(key), due_at__lte=DbNow()
     )
-    if environment is not None:
-        rows = rows.filter(branch__run__environment=environment)
     return rows.select_related("branch__run", "pause").order_by("due_at", "id")
 
 

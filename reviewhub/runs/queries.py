@@ -8,18 +8,23 @@ from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 
-from reviewhub.accounts.models import Agent
+from reviewhub.accounts.models import AgentKey
 from reviewhub.core import keyset
 from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
 from reviewhub.runs.models import Branch, Run
 
 
-def run_for_agent(agent: Agent, run_id: uuid.UUID) -> Run:
-    """A run of this agent. Raises NotFound, also for a run of another agent."""
-    run = Run.objects.select_related("workspace", "agent").filter(agent=agent, pk=run_id).first()
+def runs_of(key: AgentKey) -> QuerySet[Run]:
+    """What a key reaches: the runs of its agent in its environment. Whatever belongs to a run is found through these."""
+    return Run.objects.filter(agent_id=key.agent_id, environment=key.environment)
+
+
+def run_for_key(key: AgentKey, run_id: uuid.UUID) -> Run:
+    """A run that this key reaches. Raises NotFound, also for a run of another agent or environment."""
+    run = runs_of(key).select_related("workspace", "agent").filter(pk=run_id).first()
     if run is None:
-        raise NotFound("There is no such run of this agent.")
+        raise NotFound("There is no such run of this agent in this key's environment.")
     return run
 
 
@@ -29,11 +34,11 @@ def by_external_id(agent_id: uuid.UUID, external_id: str) -> QuerySet[Run]:
     return Run.objects.filter(agent_id=agent_id, external_id=external_id).exclude(external_id="")
 
 
-def branch_for_agent(agent: Agent, branch_id: uuid.UUID) -> Branch:
-    """A branch of one of this agent's runs. Raises NotFound, also for a branch of another agent."""
-    branch = Branch.objects.select_related("run").filter(run__agent=agent, pk=branch_id).first()
+def branch_for_key(key: AgentKey, branch_id: uuid.UUID) -> Branch:
+    """A branch of a run that this key reaches. Raises NotFound, also for one of another agent or environment."""
+    branch = Branch.objects.select_related("run").filter(run__in=runs_of(key), pk=branch_id).first()
     if branch is None:
-        raise NotFound("There is no such branch of this agent.")
+        raise NotFound("There is no such branch of this agent in this key's environment.")
     return branch
 
 

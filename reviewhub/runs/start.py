@@ -13,7 +13,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict, Invalid
 from reviewhub.runs.kinds import RunStarted
 from reviewhub.runs.models import Branch, Run
-from reviewhub.runs.queries import by_external_id
+from reviewhub.runs.queries import by_external_id, runs_of
 
 MAIN = "main"
 
@@ -35,7 +35,7 @@ def start(*, key: AgentKey, body: wire.RunStart, actor: Actor) -> tuple[Run, boo
         The run, and whether it was made just now.
 
     Raises:
-        Invalid: the parent is no run of this agent.
+        Invalid: the parent is no run of this agent in the key's environment.
         OtherEnvironment: the external id belongs to a run of another environment.
     """
     external_id = body.external_id or ""
@@ -95,7 +95,9 @@ def _find(key: AgentKey, external_id: str) -> Run | None:
 def _parent(key: AgentKey, parent: uuid.UUID | None) -> Run | None:
     if parent is None:
         return None
-    found = Run.objects.filter(agent_id=key.agent_id, id=parent).first()
+    found = runs_of(key).filter(id=parent).first()
     if found is None:
-        raise Invalid.at("/parent", "there is no such run of this agent", code="not_found")
+        raise Invalid.at(
+            "/parent", "there is no such run of this agent in this key's environment", code="not_found"
+        )
     return found

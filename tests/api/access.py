@@ -1,6 +1,7 @@
 """Who may use which endpoint: one row for each method of each address. A test refuses an address without a row.
 
-The letters stand for: o the agent whose things they are, x another agent of the workspace, y one of another workspace;
+The letters stand for: o the agent whose things they are, s the same
+agent by its key of another environment, x another agent of the workspace, y one of another workspace;
 b bob (reviewer, own team), d dave (reviewer, other team), c carol (manager), a alice (admin, in no team),
 m mallory (admin of another workspace). Who is not named gets 401, 403 or 404, and nothing happens.
 """
@@ -22,7 +23,7 @@ STATE = {"state": {"n": 2}}
 CALL = {"tool": "refund", "arguments": {"order": "1"}}
 
 ACCESS: dict[str, Row] = {
-    "POST runs": Row("oxy", {}),
+    "POST runs": Row("oxys", {}),
     "GET runs/<uuid:run>": Row("o"),
     "POST runs/<uuid:run>/cancel": Row("o", {}),
     "POST runs/<uuid:run>/pauses": Row("o", {"checkpoint": STATE, "tool_calls": [CALL]}),
@@ -46,10 +47,10 @@ ACCESS: dict[str, Row] = {
     "POST branches/<uuid:branch>/fail": Row("o", {"error": "broken"}),
     "GET branches/<uuid:branch>/records/<path:key>": Row("o"),
     "PUT branches/<uuid:branch>/records/<path:key>": Row("o", {"value": 1}),
-    "GET resumptions": Row("oxy"),
-    "PUT tools/<path:name>": Row("oxy", {"effect": "read"}),
-    "POST policy/explain": Row("oxy", CALL),
-    "GET questions": Row("oxy"),
+    "GET resumptions": Row("oxys"),
+    "PUT tools/<path:name>": Row("oxys", {"effect": "read"}),
+    "POST policy/explain": Row("oxys", CALL),
+    "GET questions": Row("oxys"),
     "POST questions/<uuid:question>/answer": Row("o", {"text": "because"}),
     "GET events": Row("cam"),
     "GET requests": Row("bdcam"),

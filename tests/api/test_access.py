@@ -11,11 +11,12 @@ import pytest
 from django.test import Client
 
 from reviewhub.api.urls import urlpatterns
+from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import ToolCall
 from tests.api.access import ACCESS, PUBLIC
 from tests.cast import Cast
-from tests.driver import API, AgentHttp, PersonHttp, agent_of, call
+from tests.driver import API, AgentHttp, PersonHttp, agent_of, call, staging
 
 METHODS = ("get", "post", "put", "patch", "delete")
 REFUSED = {401, 403, 404}
@@ -72,6 +73,7 @@ def scene(cast: Cast) -> Scene:
         "d": PersonHttp(cast.dave),
         "c": PersonHttp(cast.carol),
         "a": PersonHttp(cast.alice),
+        "s": staging(own),
         "b": bob,
         "o": own,
     }
@@ -88,7 +90,9 @@ def test_only_who_may(endpoint: str, scene: Scene) -> None:
     assert _anonymous(endpoint, scene.ids) in (401, 403)
     for letter, who in scene.everybody.items():
         if letter not in row.may:
-            assert _send(who, endpoint, scene.ids, row.body) in REFUSED, letter
+            status = _send(who, endpoint, scene.ids, row.body)
+            assert status in REFUSED, letter
+            assert status == 404 or letter != "s" or "o" not in row.may, "a key reaches its environment only"
     assert ToolCall.objects.values_list("state", "version").get(pk=scene.ids["call"]) == before
     for letter, who in scene.everybody.items():
         if letter in row.may:
@@ -123,3 +127,26 @@ def _anonymous(endpoint: str, ids: dict[str, str]) -> int:
         send(API + path) if method == "get" else send(API + path, "{}", content_type="application/json")
     )
     return int(response.status_code)
+
+
+def test_lists_and_bodies_hold_nothing_of_another_environment(scene: Scene) -> None:
+    own, other = scene.everybody["o"], scene.everybody["s"]
+    assert len(own.get("/questions").ok()["items"]) == 1
+    assert other.get("/questions").ok()["items"] == []
+    assert own.post("/runs", {"parent": scene.ids["run"]}).status == 201
+    assert other.post("/runs", {"parent": scene.ids["run"]}).status == 422
+    mine = other.run()["id"]
+    foreign = {"parent": scene.ids["checkpoint"], "state": {}}
+    assert other.post(f"/runs/{mine}/checkpoints", foreign).status in (404, 409, 422)
+    assert other.pause(mine, call(), checkpoint={"id": scene.ids["checkpoint"]}).status in (404, 409, 422)
+    scene.everybody["b"].post(
+        f"/requests/{scene.ids['request_id']}/decide",
+        {"type": "reject", "message": "no", **_shown(scene.ids["request_id"])},
+    ).ok()
+    assert len(own.get("/resumptions").ok()["items"]) == 1
+    assert other.get("/resumptions").ok()["items"] == []
+
+
+def _shown(request_id: str) -> dict[str, Any]:
+    row = ReviewRequest.objects.get(pk=request_id)
+    return {"version": row.version, "digest": row.digest}

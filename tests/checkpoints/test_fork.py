@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from reviewhub_agents import canonical
 
+from reviewhub.accounts.models import AgentKey
 from reviewhub.audit.models import Event
 from reviewhub.checkpoints import queries
 from reviewhub.checkpoints.difference import difference
@@ -164,14 +165,16 @@ def test_a_run_lists_all_its_branches_newest_first(branch: Branch) -> None:
 
 def test_another_agent_or_workspace_does_not_find_a_checkpoint(cast: Cast, branch: Branch) -> None:
     checkpoint = put(branch)
-    stranger = make_test_agent(cast.support, name="Another agent")[0]
-    assert queries.for_agent(branch.run.agent, checkpoint.id) == checkpoint
+    stranger = make_test_agent(cast.support, name="Another agent")[1]
+    key = AgentKey(agent=branch.run.agent, environment=branch.run.environment)
+    staging = AgentKey(agent=branch.run.agent, environment="staging")
+    assert queries.for_key(key, checkpoint.id) == checkpoint
     assert queries.in_workspace(cast.workspace.id, checkpoint.id) == checkpoint
-    for read_, owner in ((queries.for_agent, stranger), (queries.in_workspace, cast.other.id)):
+    for read_, owner in ((queries.for_key, stranger), (queries.for_key, staging), (queries.in_workspace, cast.other.id)):
         with pytest.raises(NotFound):
             read_(owner, checkpoint.id)
     with pytest.raises(NotFound):
-        queries.for_agent(branch.run.agent, uuid7())
+        queries.for_key(key, uuid7())
 
 
 @pytest.mark.parametrize(

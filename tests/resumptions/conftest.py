@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from reviewhub.accounts.models import Agent, Team, Workspace
+from reviewhub.accounts.models import Agent, AgentKey, Team, Workspace
 from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import Pause
 
@@ -17,6 +17,11 @@ class World:
     run: Run
     branch: Branch
     pause: Pause
+
+    @property
+    def key(self) -> AgentKey:
+        """A key of the agent in the run's environment."""
+        return AgentKey(workspace=self.run.workspace, agent=self.agent, environment=self.run.environment)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from unittest import mock
 import pytest
 from django.db import transaction
 
+from reviewhub.accounts.models import AgentKey
 from reviewhub.core.clock import now
 from reviewhub.resumptions.abandon import abandon
 from reviewhub.resumptions.acknowledge import acknowledge
@@ -73,13 +74,13 @@ def test_a_dead_broker_loses_the_hint_and_nothing_else(world: World) -> None:
 
 def test_the_first_write_of_a_polling_agent_ends_its_waking(world: World) -> None:
     row = enqueue(branch=world.branch, pause=world.pause, kind="poll")
-    assert list(open_for(world.agent)) == [row]
+    assert list(open_for(world.key)) == [row]
     assert list(claimable()) == []
     acknowledge(branch=world.branch)
     row.refresh_from_db()
     assert row.state == "done"
     assert Branch.objects.get().state == "running"
-    assert list(open_for(world.agent)) == []
+    assert list(open_for(world.key)) == []
     acknowledge(branch=world.branch)
 
 
@@ -89,17 +90,17 @@ def test_a_write_does_not_end_a_hosted_waking(world: World) -> None:
     row.refresh_from_db()
     assert row.state == "queued"
     assert Branch.objects.get().state == "resuming"
-    assert list(open_for(world.agent)) == []
+    assert list(open_for(world.key)) == []
 
 
 def test_another_environment_and_another_agent_see_nothing(world: World) -> None:
     enqueue(branch=world.branch, pause=world.pause, kind="poll")
-    assert len(open_for(world.agent, environment="production")) == 1
-    assert len(open_for(world.agent, environment="staging")) == 0
+    assert len(open_for(world.key)) == 1
+    assert len(open_for(AgentKey(agent=world.agent, environment="staging"))) == 0
     other = type(world.agent).objects.create(
         workspace=world.agent.workspace, team=world.agent.team, name="other"
     )
-    assert len(open_for(other)) == 0
+    assert len(open_for(AgentKey(agent=other, environment="production"))) == 0
 
 
 def test_abandon_ends_what_is_open(world: World) -> None:

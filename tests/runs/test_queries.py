@@ -18,16 +18,18 @@ from tests.cast import Cast, make_test_agent
 from tests.runs.conftest import begin
 
 
-def test_runs_and_branches_of_another_agent_are_not_there(cast: Cast, key: AgentKey, run: Run) -> None:
-    stranger, other_key, _ = make_test_agent(cast.support, name="Another agent")
-    assert queries.run_for_agent(key.agent, run.id) == run
+def test_runs_and_branches_of_another_agent_or_environment_are_not_there(cast: Cast, key: AgentKey, run: Run) -> None:
+    _, stranger, _ = make_test_agent(cast.support, name="Another agent")
+    staging = AgentKey(workspace=key.workspace, agent=key.agent, environment="staging")
+    assert queries.run_for_key(key, run.id) == run
     branch = run.branches.get()
-    assert queries.branch_for_agent(key.agent, branch.id) == branch
-    for read, thing in ((queries.run_for_agent, run.id), (queries.branch_for_agent, branch.id)):
+    assert queries.branch_for_key(key, branch.id) == branch
+    for read, thing in ((queries.run_for_key, run.id), (queries.branch_for_key, branch.id)):
+        for other in (stranger, staging):
+            with pytest.raises(NotFound):
+                read(other, thing)
         with pytest.raises(NotFound):
-            read(stranger, thing)
-        with pytest.raises(NotFound):
-            read(key.agent, uuid7())
+            read(key, uuid7())
 
 
 def test_a_branch_is_found_by_name_or_id_inside_its_run_only(key: AgentKey, run: Run) -> None:

@@ -118,10 +118,10 @@ class Resumptions(AgentView):
 
     @extend_schema(responses=wire.ResumptionList)
     def get(self, request: Request) -> HttpResponse:
-        """What this agent may go on with; with `?wait=30` held back until there is something."""
-        agent = self.agent(request, Action.RUN_READ)
-        items = [resumption_out(row) for row in open_for(agent)]
-        return answer(wire.ResumptionList(items=items), wait_for="" if items else f"agent:{agent.pk}")
+        """What may go on in the key's environment; with `?wait=30` held back until there is something."""
+        key = self.key(request, Action.RUN_READ)
+        items = [resumption_out(row) for row in open_for(key)]
+        return answer(wire.ResumptionList(items=items), wait_for="" if items else f"agent:{key.agent_id}")
 
 
 def _heartbeat_out(branch: Branch) -> wire.HeartbeatOut:

@@ -18,6 +18,7 @@ from reviewhub.gates.outcome import outcome
 from reviewhub.gates.present import call_out
 from reviewhub.gates.progress import progress
 from reviewhub.gates.withdraw import withdraw
+from reviewhub.runs.queries import runs_of
 from reviewhub.toolcalls.models import ToolCall
 
 
@@ -25,8 +26,8 @@ class CallView(AgentView):
     """An endpoint for one call of the agent's own."""
 
     def call(self, request: Request, call_id: uuid.UUID, action: Action) -> ToolCall:
-        """The call; NotFound for one of another agent."""
-        found = ToolCall.objects.filter(pk=call_id, agent=self.agent(request, action)).first()
+        """The call; NotFound for one of another agent or environment."""
+        found = ToolCall.objects.filter(pk=call_id, run__in=runs_of(self.key(request, action))).first()
         if found is None:
             raise NotFound("There is no such tool call.")
         return found

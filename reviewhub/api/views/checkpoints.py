@@ -14,7 +14,7 @@ from reviewhub.accounts.permissions import Action
 from reviewhub.api.base import AgentView, actor_of, answer, key_of, read
 from reviewhub.checkpoints.difference import difference
 from reviewhub.checkpoints.load import field_digests, load
-from reviewhub.checkpoints.queries import for_agent, of_run
+from reviewhub.checkpoints.queries import for_key, of_run
 from reviewhub.core.errors import Invalid
 from reviewhub.gates.checkpoint import checkpoint as save_checkpoint
 from reviewhub.gates.fork import fork
@@ -52,7 +52,7 @@ class OneCheckpoint(AgentView):
     @extend_schema(responses=wire.CheckpointOut)
     def get(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
         """A checkpoint; `?state=full` with its state, `?state=fields` with the digest of each field."""
-        row = for_agent(self.agent(request, Action.CHECKPOINT_READ), checkpoint)
+        row = for_key(self.key(request, Action.CHECKPOINT_READ), checkpoint)
         how = request.query_params.get("state", "full")
         if how not in STATES:
             raise Invalid.at("/state", f"{how!r} is none of {', '.join(STATES)}")
@@ -71,9 +71,9 @@ class Differences(AgentView):
     @extend_schema(responses=wire.DifferenceOut)
     def get(self, request: Request, checkpoint: uuid.UUID, other: uuid.UUID) -> HttpResponse:
         """What differs in `other`, a checkpoint of the same run: by path, with both values."""
-        agent = self.agent(request, Action.CHECKPOINT_READ)
+        key = self.key(request, Action.CHECKPOINT_READ)
         with setting_aside():
-            found = difference(for_agent(agent, checkpoint), for_agent(agent, other))
+            found = difference(for_key(key, checkpoint), for_key(key, other))
         return answer(difference_out(found))
 
 
@@ -83,7 +83,7 @@ class Fork(AgentView):
     @extend_schema(request=wire.ForkBody, responses={201: wire.ForkOut})
     def post(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
         """Starts a new branch at an older checkpoint, perhaps with another state; it supersedes nothing."""
-        row = for_agent(self.agent(request, Action.CHECKPOINT_FORK), checkpoint)
+        row = for_key(self.key(request, Action.CHECKPOINT_FORK), checkpoint)
         key, body = key_of(request), read(request, wire.ForkBody)
         branch, first = fork(checkpoint=row, body=body, key=key, actor=actor_of(request))
         (out,) = branches_out([branch])

@@ -15,6 +15,7 @@ from reviewhub.core.errors import NotFound
 from reviewhub.gates.observe import observe
 from reviewhub.gates.pause import pause
 from reviewhub.gates.present import is_final, observation_out, pause_out
+from reviewhub.runs.queries import runs_of
 from reviewhub.toolcalls.models import Pause
 
 
@@ -43,8 +44,7 @@ class OnePause(AgentView):
     @extend_schema(responses=wire.PauseOut)
     def get(self, request: Request, pause: uuid.UUID) -> HttpResponse:
         """The pause; with `?wait=30` it is held back until it settles or a reviewer asks something."""
-        agent = self.agent(request, Action.RUN_READ)
-        found = Pause.objects.filter(pk=pause, run__agent=agent).first()
+        found = Pause.objects.filter(pk=pause, run__in=runs_of(self.key(request, Action.RUN_READ))).first()
         if found is None:
             raise NotFound("There is no such pause.")
         out = pause_out(found)

@@ -22,8 +22,7 @@ class Runs(AgentView):
     @extend_schema(request=wire.RunStart, responses={201: wire.RunOut, 200: wire.RunOut})
     def post(self, request: Request) -> HttpResponse:
         """Starts a run; the same `external_id` again answers 200 with the same run."""
-        self.agent(request, Action.RUN_WRITE)
-        key = self.caller(request).key
+        key = self.key(request, Action.RUN_WRITE)
         run, created = start(key=key, body=read(request, wire.RunStart), actor=actor_of(request))
         return answer(run_out(run), status=201 if created else 200)
 

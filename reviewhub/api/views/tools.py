@@ -20,7 +20,7 @@ class OneTool(AgentView):
     @extend_schema(request=wire.ToolRegister, responses=wire.ToolOut)
     def put(self, request: Request, name: str) -> HttpResponse:
         """Registers a tool, or says anew what it is. Sentence and risk stay the admins'."""
-        agent = self.agent(request, Action.TOOLS_DECLARE)
+        agent = self.key(request, Action.TOOLS_DECLARE).agent
         body = read(request, wire.ToolRegister)
         return answer(tool_out(register(agent=agent, name=name, body=body, actor=actor_of(request))))
 
@@ -31,6 +31,6 @@ class Explain(AgentView):
     @extend_schema(request=wire.ExplainBody, responses=wire.ExplainOut)
     def post(self, request: Request) -> HttpResponse:
         """What policy would say to a call; nothing is stored."""
-        agent = self.agent(request, Action.POLICY_EXPLAIN)
+        key = self.key(request, Action.POLICY_EXPLAIN)
         body = read(request, wire.ExplainBody)
-        return answer(explain(agent=agent, environment=self.caller(request).key.environment, body=body))
+        return answer(explain(agent=key.agent, environment=key.environment, body=body))
