@@ -8,6 +8,7 @@ from django.db.models import Count, Q, QuerySet
 
 from reviewhub.accounts.keys import hash_key, looks_like_key
 from reviewhub.accounts.models import Agent, AgentKey, Member, Person, Role, Team
+from reviewhub.accounts.permissions import Scope, Target
 
 
 def key_behind(text: str) -> AgentKey | None:
@@ -49,10 +50,19 @@ def deciders_of(workspace_id: uuid.UUID) -> dict[uuid.UUID, int]:
     return dict(many)
 
 
-def agents_of(workspace_id: uuid.UUID) -> QuerySet[Agent]:
-    """All agents with team, owner and keys, by name."""
-    rows = Agent.objects.filter(workspace_id=workspace_id).select_related("team", "owner__person")
-    return rows.prefetch_related("keys").order_by("name")
+def agents_of(scope: Scope) -> QuerySet[Agent]:
+    """The agents that somebody with this scope may see (a reviewer those of their teams), by name."""
+    rows = Agent.objects.filter(workspace_id=scope.workspace_id)
+    if scope.agent_id is not None:
+        rows = rows.filter(pk=scope.agent_id)
+    if scope.team_ids is not None:
+        rows = rows.filter(team_id__in=scope.team_ids)
+    return rows.order_by("name")
+
+
+def agent_target(agent: Agent) -> Target:
+    """What the permission function is asked about an agent, its keys and its tools: they are of the agent's team."""
+    return Target(workspace_id=agent.workspace_id, team_ids=frozenset({agent.team_id}), agent_id=agent.pk)
 
 
 def active_member(*, person_id: uuid.UUID, workspace_id: uuid.UUID) -> Member | None:

@@ -89,6 +89,15 @@ def runs_visible(scope: Scope) -> QuerySet[Run]:
     return rows
 
 
+def names_in_queue(scope: Scope) -> list[tuple[str, str]]:
+    """Agent and tool of the requests that wait and may be seen, each pair once.
+
+    A team may be asked about an agent of another team: it then knows agent and tool by the request.
+    """
+    rows = visible(scope).filter(state=RequestState.PENDING).order_by()
+    return list(rows.values_list("agent_name", "tool_name").distinct())
+
+
 def newest_event(workspace_id: uuid.UUID) -> int:
     """The id of the workspace's newest event: where live updates of a page that is read now go on from."""
     rows = Event.objects.filter(workspace_id=workspace_id).order_by("-id")

@@ -16,7 +16,7 @@ from reviewhub.runs.models import Branch, Run
 
 
 def runs_of(key: AgentKey) -> QuerySet[Run]:
-    """What a key reaches: the runs of its agent in its environment. Whatever belongs to a run is found through these."""
+    """What a key reaches: the runs of its agent in its environment. What belongs to a run is found by these."""
     return Run.objects.filter(agent_id=key.agent_id, environment=key.environment)
 
 

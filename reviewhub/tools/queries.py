@@ -6,7 +6,11 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from reviewhub.accounts.models import Agent
+from reviewhub.accounts.permissions import Scope
+from reviewhub.accounts.queries import agents_of
 from reviewhub.core.display import segments
 from reviewhub.core.errors import NotFound
 from reviewhub.tools.models import Tool
@@ -25,14 +29,20 @@ class Covered:
         return not self.tool.is_registered
 
 
-def coverage(workspace_id: uuid.UUID, *, agent: Agent | None = None, search: str = "") -> list[Covered]:
-    """Every tool of a workspace (or of one agent), those that nobody described first, then by agent and name.
+def tools_of(scope: Scope) -> QuerySet[Tool]:
+    """The tools that somebody with this scope may see: those of the agents that they see."""
+    rows = Tool.objects.filter(workspace_id=scope.workspace_id)
+    if scope.agent_id is not None or scope.team_ids is not None:
+        rows = rows.filter(agent__in=agents_of(scope).order_by())
+    return rows
+
+
+def coverage(scope: Scope, *, search: str = "") -> list[Covered]:
+    """Every tool that may be seen, those that nobody described first, then by agent and name.
 
     Schemas are not loaded.
     """
-    tools = Tool.objects.filter(workspace_id=workspace_id)
-    if agent is not None:
-        tools = tools.filter(agent=agent)
+    tools = tools_of(scope)
     if search:
         tools = tools.filter(name__icontains=search)
     tools = tools.select_related("agent__team").defer("schema", "result_schema")

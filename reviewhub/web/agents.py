@@ -14,8 +14,8 @@ from reviewhub.accounts.make_agent import make_agent
 from reviewhub.accounts.make_key import make_key
 from reviewhub.accounts.models import Agent, AgentKey, Team
 from reviewhub.accounts.move_agent import move_agent
-from reviewhub.accounts.permissions import Action, MemberCaller, Target
-from reviewhub.accounts.queries import agents_of, deciders_of
+from reviewhub.accounts.permissions import Action, MemberCaller, Target, scope_of
+from reviewhub.accounts.queries import agent_target, agents_of, deciders_of
 from reviewhub.accounts.revoke_key import revoke_key
 from reviewhub.accounts.rotate_key import rotate_key
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
@@ -28,7 +28,7 @@ from reviewhub.web.render import may, show
 @require_safe
 @page(Action.AGENTS_READ)
 def agents(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
-    """All agents with their keys; a key's text is never here."""
+    """The agents that the caller may see, with their keys; a key's text is never here."""
     return _page(request, caller)
 
 
@@ -43,7 +43,9 @@ def _page(
     many = deciders_of(caller.workspace_id)
     teams = Team.objects.filter(workspace_id=caller.workspace_id).order_by("name")
     context = {
-        "agents": agents_of(caller.workspace_id),
+        "agents": agents_of(scope_of(caller))
+        .select_related("team", "owner__person")
+        .prefetch_related("keys"),
         "teams": [(team, many[team.pk]) for team in teams],
         "deserted": {pk for pk, deciders in many.items() if not deciders},
         "may_edit": may(caller, Action.AGENTS_EDIT),
@@ -85,7 +87,7 @@ def find(caller: MemberCaller, agent_id: uuid.UUID) -> tuple[Agent, Target]:
     )
     if row is None:
         raise NotFound
-    return row, Target(workspace_id=row.workspace_id, agent_id=row.pk)
+    return row, agent_target(row)
 
 
 @require_POST
@@ -147,7 +149,7 @@ def find_key(caller: MemberCaller, key_id: uuid.UUID) -> tuple[AgentKey, Target]
     row = AgentKey.objects.select_related("agent").filter(pk=key_id, workspace_id=caller.workspace_id).first()
     if row is None:
         raise NotFound
-    return row, Target(workspace_id=row.workspace_id, agent_id=row.agent_id)
+    return row, agent_target(row.agent)
 
 
 @require_POST

@@ -7,12 +7,14 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 
-from reviewhub.accounts.models import Agent, Team
+from reviewhub.accounts.models import Team
 from reviewhub.accounts.permissions import Action, MemberCaller, scope_of
+from reviewhub.accounts.queries import agents_of
 from reviewhub.core.clock import now
-from reviewhub.reviews.queries import Filters, listed, newest_event, pending_count
+from reviewhub.reviews.queries import Filters, listed, names_in_queue, newest_event, pending_count
 from reviewhub.reviews.rows import Row, groups
-from reviewhub.tools.models import Risk, Tool
+from reviewhub.tools.models import Risk
+from reviewhub.tools.queries import tools_of
 from reviewhub.web.access import page
 from reviewhub.web.render import show
 
@@ -76,12 +78,15 @@ def _filters(given: QueryDict, caller: MemberCaller) -> Filters:
 
 
 def _drops(caller: MemberCaller, filters: Filters) -> list[Drop]:
-    workspace = caller.workspace_id
-    teams = Team.objects.filter(workspace_id=workspace).order_by("name").values_list("name", flat=True)
-    agents = Agent.objects.filter(workspace_id=workspace).order_by("name").values_list("name", flat=True)
-    tools = (
-        Tool.objects.filter(workspace_id=workspace).order_by("name").values_list("name", flat=True).distinct()
+    scope = scope_of(caller)
+    teams = (
+        Team.objects.filter(workspace_id=scope.workspace_id).order_by("name").values_list("name", flat=True)
     )
+    own_agents = agents_of(scope).values_list("name", flat=True)
+    own_tools = tools_of(scope).order_by("name").values_list("name", flat=True).distinct()
+    asked = names_in_queue(scope)
+    agents = sorted({*own_agents, *(agent for agent, _ in asked)})
+    tools = sorted({*own_tools, *(tool for _, tool in asked)})
     return [
         Drop("Team", "team", [(name, name in filters.teams) for name in teams[:OPTIONS]]),
         Drop("Risk", "risk", [(value, value in filters.risks) for value in reversed(Risk.values)]),

@@ -53,12 +53,13 @@ def runs(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     given = request.GET
     state = given.get("state", "")
     agent = given.get("agent", "")
-    agents = list(Agent.objects.filter(workspace_id=caller.workspace_id).order_by("name")[:100])
+    seen = runs_visible(scope_of(caller))
+    agents = list(Agent.objects.filter(pk__in=seen.order_by().values("agent_id")).order_by("name")[:100])
     chosen = next((one.pk for one in agents if one.name == agent), None)
     filters = Filters(
         state=state if state in RunState.values else "", agent=chosen, text=given.get("q", "")[:200].strip()
     )
-    found = listed(runs_visible(scope_of(caller)), filters=filters, cursor=given.get("cursor", ""))
+    found = listed(seen, filters=filters, cursor=given.get("cursor", ""))
     more = given.copy()
     more["cursor"] = found.next
     context = {

@@ -10,7 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from reviewhub.accounts.permissions import Action, MemberCaller, Target
+from reviewhub.accounts.permissions import Action, MemberCaller, Target, scope_of
+from reviewhub.accounts.queries import agent_target
 from reviewhub.core.errors import ReviewHubError
 from reviewhub.tools.models import Risk, Tool
 from reviewhub.tools.queries import coverage, tool_in
@@ -25,7 +26,7 @@ MOST = 300
 @require_safe
 @page(Action.TOOLS_READ)
 def tools(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
-    """Every tool that was described or seen."""
+    """Every tool that was described or seen, of the agents that the caller may see."""
     return _page(request, caller)
 
 
@@ -33,7 +34,7 @@ def _page(
     request: HttpRequest, caller: MemberCaller, *, errors: list[str] | None = None, status: int = 200
 ) -> HttpResponse:
     search = request.GET.get("q", "")[:200].strip()
-    found = coverage(caller.workspace_id, search=search)
+    found = coverage(scope_of(caller), search=search)
     context = {
         "covered": found[:MOST],
         "left_out": max(0, len(found) - MOST),
@@ -48,7 +49,7 @@ def _page(
 def find(caller: MemberCaller, tool_id: uuid.UUID) -> tuple[Tool, Target]:
     """A tool of the workspace."""
     row = tool_in(caller.workspace_id, tool_id)
-    return row, Target(workspace_id=row.workspace_id, agent_id=row.agent_id)
+    return row, agent_target(row.agent)
 
 
 @require_POST

@@ -170,7 +170,11 @@ def test_another_agent_or_workspace_does_not_find_a_checkpoint(cast: Cast, branc
     staging = AgentKey(agent=branch.run.agent, environment="staging")
     assert queries.for_key(key, checkpoint.id) == checkpoint
     assert queries.in_workspace(cast.workspace.id, checkpoint.id) == checkpoint
-    for read_, owner in ((queries.for_key, stranger), (queries.for_key, staging), (queries.in_workspace, cast.other.id)):
+    for read_, owner in (
+        (queries.for_key, stranger),
+        (queries.for_key, staging),
+        (queries.in_workspace, cast.other.id),
+    ):
         with pytest.raises(NotFound):
             read_(owner, checkpoint.id)
     with pytest.raises(NotFound):

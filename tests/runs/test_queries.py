@@ -18,7 +18,9 @@ from tests.cast import Cast, make_test_agent
 from tests.runs.conftest import begin
 
 
-def test_runs_and_branches_of_another_agent_or_environment_are_not_there(cast: Cast, key: AgentKey, run: Run) -> None:
+def test_runs_and_branches_of_another_agent_or_environment_are_not_there(
+    cast: Cast, key: AgentKey, run: Run
+) -> None:
     _, stranger, _ = make_test_agent(cast.support, name="Another agent")
     staging = AgentKey(workspace=key.workspace, agent=key.agent, environment="staging")
     assert queries.run_for_key(key, run.id) == run

@@ -9,6 +9,7 @@ import pytest
 from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.models import Agent
+from reviewhub.accounts.permissions import Scope
 from reviewhub.audit.models import Event
 from reviewhub.core import clock
 from reviewhub.core.errors import Invalid, NotFound
@@ -187,14 +188,16 @@ class TestAdminsWords:
 def test_coverage_lists_what_nobody_described_first_and_odd_names(cast: Cast, agent: Agent) -> None:
     describe(agent, "orders.get")
     see(agent=agent, names=["orders.gеt"])
-    rows = queries.coverage(agent.workspace_id)
+    rows = queries.coverage(Scope(workspace_id=agent.workspace_id))
     assert [row.needs_description for row in rows] == [True, False]
     assert rows[0].oddities != []
     assert rows[1].oddities == []
-    assert queries.coverage(cast.other.id) == []
-    assert [
-        row.tool.name for row in queries.coverage(agent.workspace_id, agent=agent, search="ORDERS.GET")
-    ] == ["orders.get"]
+    assert queries.coverage(Scope(workspace_id=cast.other.id)) == []
+    one = Scope(workspace_id=agent.workspace_id, agent_id=agent.pk)
+    assert [row.tool.name for row in queries.coverage(one, search="ORDERS.GET")] == ["orders.get"]
+    for teams, count in (({agent.team_id}, 2), ({cast.finance.pk}, 0), (set(), 0)):
+        scope = Scope(workspace_id=agent.workspace_id, team_ids=frozenset(teams))
+        assert len(queries.coverage(scope)) == count
     assert queries.tool_in(agent.workspace_id, rows[0].tool.id) == rows[0].tool
     with pytest.raises(NotFound):
         queries.tool_in(cast.other.id, rows[0].tool.id)

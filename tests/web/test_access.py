@@ -55,14 +55,14 @@ PAGES: dict[str, tuple[str, str]] = {
     "people/<uuid:member_id>/password": ("post", "ok 403 403 403"),
     "agents": ("get", "ok ok ok ok"),
     "agents/new": ("post", "ok 403 403 403"),
-    "agents/<uuid:agent_id>/keys": ("post", "ok 403 403 403"),
-    "agents/<uuid:agent_id>/stop": ("post", "ok 403 403 403"),
-    "agents/<uuid:agent_id>/start": ("post", "ok 403 403 403"),
-    "agents/<uuid:agent_id>/team": ("post", "ok 403 403 403"),
-    "keys/<uuid:key_id>/rotate": ("post", "ok 403 403 403"),
-    "keys/<uuid:key_id>/revoke": ("post", "ok 403 403 403"),
+    "agents/<uuid:agent_id>/keys": ("post", "ok 403 404 403"),
+    "agents/<uuid:agent_id>/stop": ("post", "ok 403 404 403"),
+    "agents/<uuid:agent_id>/start": ("post", "ok 403 404 403"),
+    "agents/<uuid:agent_id>/team": ("post", "ok 403 404 403"),
+    "keys/<uuid:key_id>/rotate": ("post", "ok 403 404 403"),
+    "keys/<uuid:key_id>/revoke": ("post", "ok 403 404 403"),
     "tools": ("get", "ok ok ok ok"),
-    "tools/<uuid:tool_id>/change": ("post", "ok 403 403 403"),
+    "tools/<uuid:tool_id>/change": ("post", "ok 403 404 403"),
 }
 
 

@@ -11,7 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from reviewhub.accounts.models import Member
 from reviewhub.core.clock import now
 from reviewhub.reviews.models import ReviewRequest
-from tests.cast import Cast
+from reviewhub.tools.models import Tool
+from tests.cast import Cast, make_test_agent
 from tests.web.make import waiting
 
 As = Callable[[Member], Client]
@@ -36,6 +37,29 @@ def test_a_reviewer_sees_their_teams_requests_only(cast: Cast, as_: As) -> None:
     ours, theirs = waiting(cast.support), waiting(cast.finance, agent="treasury")
     assert numbers(get(as_(cast.bob))) == [str(ours.number)]
     assert numbers(get(as_(cast.dave))) == [str(theirs.number)]
+
+
+@pytest.mark.parametrize(
+    "page", ["queue", "queue?q=secret_tool", "runs", "agents", "tools", "tools?q=secret"]
+)
+def test_no_page_tells_a_reviewer_of_other_teams_agents_and_tools(cast: Cast, as_: As, page: str) -> None:
+    waiting(cast.support)
+    waiting(cast.finance, agent="hidden-treasury", tool="secret_tool")
+    theirs, key, _ = make_test_agent(cast.finance, name="hidden-second")
+    Tool.objects.create(workspace=theirs.workspace, agent=theirs, name="secret_second", effect="once")
+    for who, sees in ((cast.bob, False), (cast.carol, True), (cast.dave, True)):
+        shown = get(as_(who), f"/northwind/{page}").replace('value="secret_tool"', "")
+        found = [word for word in ("hidden-", "secret_second", key.prefix) if word in shown]
+        assert bool(found) == sees, (who, found)
+
+
+def test_the_filters_offer_what_another_teams_agent_asks_us(cast: Cast, as_: As) -> None:
+    row = waiting(cast.finance, agent="treasury", tool="transfer")
+    row.teams.add(cast.support)
+    for page in ("queue", "runs"):
+        assert "treasury" in get(as_(cast.bob), f"/northwind/{page}"), page
+    assert 'value="transfer"' in get(as_(cast.bob))
+    assert "treasury" not in get(as_(cast.bob), "/northwind/agents")
 
 
 @pytest.mark.parametrize("who", ["alice", "carol"])
@@ -93,7 +117,7 @@ def test_the_list_reads_no_arguments_and_asks_the_same_for_2_and_60_rows(cast: C
         waiting(cast.support)
     with CaptureQueriesContext(connection) as many:
         assert len(numbers(get(client, "/northwind/queue?limit=100"))) == 60
-    assert len(many) == len(few) <= 16
+    assert len(many) == len(few) <= 17
     assert not any("toolcalls_callversion" in query["sql"] for query in many)
 
 
