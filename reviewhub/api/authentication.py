@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from django.contrib.auth import get_user
 from django.db.models import Q
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.exceptions import AuthenticationFailed
@@ -124,6 +125,13 @@ class PersonAuthentication(SessionAuthentication):
         )
         request.caller = visitor.caller() if chosen else None  # type: ignore[attr-defined]
         return person, visitor
+
+
+def signed_in(request: Request) -> Person | None:
+    """The person whose session the request carries, if they may sign in."""
+    # Not `request.user`: an endpoint that takes no sessions has put nobody there by now.
+    person = get_user(request._request)
+    return person if isinstance(person, Person) and person.is_active else None
 
 
 class KeyThrottle(SimpleRateThrottle):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -14,7 +14,13 @@ from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.models import AgentKey
 from reviewhub.accounts.permissions import Action, AgentCaller, Target, require
-from reviewhub.api.authentication import AgentKeyAuthentication, KeyThrottle, PersonAuthentication, caller_of
+from reviewhub.api.authentication import (
+    AgentKeyAuthentication,
+    KeyThrottle,
+    PersonAuthentication,
+    caller_of,
+    signed_in,
+)
 from reviewhub.api.authentication import actor_of as actor_of
 from reviewhub.core.errors import Forbidden
 from reviewhub.core.idempotency import check_key
@@ -44,6 +50,14 @@ class AgentView(APIView):
     authentication_classes = (AgentKeyAuthentication,)
     throttle_classes = (KeyThrottle,)
 
+    def permission_denied(
+        self, request: Request, message: str | None = None, code: str | None = None
+    ) -> NoReturn:
+        """401 for who is nobody; 403 for a person, whose session is good for other endpoints."""
+        if signed_in(request) is not None:
+            raise Forbidden("This is for agents, with a key. A person's session does not open it.")
+        super().permission_denied(request, message, code)
+
     def caller(self, request: Request) -> AgentCaller:
         """The agent that asks."""
         caller = caller_of(request)
@@ -70,6 +84,14 @@ class PersonView(APIView):
     """An endpoint for people: a session with CSRF protection, and nothing else, opens it."""
 
     authentication_classes = (PersonAuthentication,)
+
+    def permission_denied(
+        self, request: Request, message: str | None = None, code: str | None = None
+    ) -> NoReturn:
+        """401 for who is nobody; 403 for an agent, whose key is good for other endpoints."""
+        if AgentKeyAuthentication().authenticate(request) is not None:
+            raise Forbidden("This is for people, with their session. An agent's key does not open it.")
+        super().permission_denied(request, message, code)
 
 
 def read_tree(request: Request) -> Body:

@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
 from reviewhub.api.views import branches, calls, checkpoints, events, pauses, questions, requests, runs, tools
-from reviewhub.api.views.unknown import unknown
+from reviewhub.api.views.unknown import not_an_id, unknown
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("runs", runs.Runs.as_view()),
@@ -45,5 +45,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("requests/<uuid:request_id>/ask", requests.Ask.as_view()),
     path("events", events.Events.as_view()),
     path("schema", SpectacularAPIView.as_view(authentication_classes=[], permission_classes=[])),
-    re_path("", unknown),
 ]
+# The same addresses with any text for an id: what is wrong is the id then, and not the address.
+urlpatterns += [
+    path(str(one.pattern).replace("<uuid:", "<str:"), not_an_id)
+    for one in list(urlpatterns)
+    if "<uuid:" in str(one.pattern)
+]
+urlpatterns.append(re_path("", unknown))

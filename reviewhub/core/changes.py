@@ -50,7 +50,7 @@ class Change:
 def parse_changes(tree: Tree, *, at: str = "/changes") -> tuple[Change, ...]:
     """The changes in a parsed JSON list. Raises Invalid with paths below `at` for all that is not as it should be."""
     if not isinstance(tree, list):
-        raise Invalid.at(at, "must be a list of changes", "list_type")
+        raise Invalid.at(at, "must be a list of changes")
     if len(tree) > MAX_CHANGES:
         raise Invalid.at(at, f"has {len(tree)} changes; the limit is {MAX_CHANGES}", "too_long")
     return tuple(_parse_change(item, f"{at}/{position}") for position, item in enumerate(tree))
@@ -113,15 +113,15 @@ def segments(path: str) -> list[str]:
 
 def _parse_change(item: Tree, at: str) -> Change:
     if not isinstance(item, dict):
-        raise Invalid.at(at, "must be an object with op, path and value", "object_type")
+        raise Invalid.at(at, "must be an object with op, path and value")
     op, path = item.get("op"), item.get("path")
     if op not in ("set", "insert", "remove"):
-        raise Invalid.at(f"{at}/op", "must be set, insert or remove", "literal_error")
+        raise Invalid.at(f"{at}/op", "must be set, insert or remove")
     if not isinstance(path, str):
-        raise Invalid.at(f"{at}/path", "must be a JSON pointer", "string_type")
+        raise Invalid.at(f"{at}/path", "must be a JSON pointer")
     expected = {"op", "path"} if op == "remove" else {"op", "path", "value"}
     if unknown := sorted(set(item) - expected):
-        raise Invalid.at(f"{at}/{unknown[0][:80]}", f"does not belong to {op}", "extra_forbidden")
+        raise Invalid.at(f"{at}/{unknown[0][:80]}", f"does not belong to {op}", "unknown_field")
     if "value" in expected and "value" not in item:
         raise Invalid.at(f"{at}/value", f"{op} needs a value", "missing")
     return Change(op=cast(Op, op), path=path, value=item.get("value"))

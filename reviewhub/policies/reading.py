@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 from reviewhub_agents import canonical
+from reviewhub_agents.wire.words import in_words
 
 from reviewhub.core.errors import Invalid
 from reviewhub.policies.names import (
@@ -161,7 +162,7 @@ def _errors(error: ValidationError) -> list[dict[str, str]]:
         {
             "path": canonical.pointer(each["loc"]),
             "code": each["type"],
-            "message": each["msg"].removeprefix("Value error, "),
+            "message": in_words(each["type"], each["msg"], each.get("ctx", {})),
         }
-        for each in error.errors(include_url=False, include_input=False, include_context=False)
+        for each in error.errors(include_url=False, include_input=False)
     ]

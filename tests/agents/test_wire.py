@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import StrEnum
@@ -334,3 +335,22 @@ def test_other_str_enums_are_their_text() -> None:
 def test_a_problem_keeps_what_belongs_to_its_code() -> None:
     found = wire.Problem.from_text('{"status":409,"code":"superseded","continue_from":{"branch":"b"}}')
     assert found.extra == {"continue_from": {"branch": "b"}}
+
+
+# ---- words ----------------------------------------------------------------------------------------
+
+PYTHON = re.compile(r"instance|dictionary|Input|str\b|bool\b|\bint\b|None|pydantic|tuple|datetime|Enum")
+
+
+@pytest.mark.parametrize("model", MESSAGES, ids=lambda model: model.__name__)
+def test_no_message_speaks_of_python(model: type[wire.Wire]) -> None:
+    fields = [field.alias or name for name, field in model.model_fields.items()]
+    wrong: list[Any] = [[], "x", 1, True, None, {}, [[]], {"a": []}, "", "x" * 5000, -1, [1], [{}]]
+    trees = [*wrong, *(dict.fromkeys(fields, value) for value in wrong)]
+    for tree in trees:
+        try:
+            model.from_tree(parse(json.dumps(tree)))
+        except wire.BadBody as bad:
+            for fault in bad.errors:
+                assert not PYTHON.search(fault["message"]), (tree, fault)
+                assert fault["message"][-1] in ".)", fault

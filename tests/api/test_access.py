@@ -16,7 +16,7 @@ from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import ToolCall
 from tests.api.access import ACCESS, PUBLIC
 from tests.cast import Cast
-from tests.driver import API, AgentHttp, PersonHttp, agent_of, call, staging
+from tests.driver import API, AgentHttp, PersonHttp, Reply, _reply, agent_of, call, staging
 
 METHODS = ("get", "post", "put", "patch", "delete")
 REFUSED = {401, 403, 404}
@@ -87,7 +87,7 @@ def test_only_who_may(endpoint: str, scene: Scene) -> None:
     before = ToolCall.objects.values_list("state", "version").get(pk=scene.ids["call"])
     nobody = _send(AgentHttp(token="rh_none"), endpoint, scene.ids, row.body)
     assert nobody == 401
-    assert _anonymous(endpoint, scene.ids) in (401, 403)
+    assert _anonymous(endpoint, scene.ids) == 401
     for letter, who in scene.everybody.items():
         if letter not in row.may:
             status = _send(who, endpoint, scene.ids, row.body)
@@ -150,3 +150,40 @@ def test_lists_and_bodies_hold_nothing_of_another_environment(scene: Scene) -> N
 def _shown(request_id: str) -> dict[str, Any]:
     row = ReviewRequest.objects.get(pk=request_id)
     return {"version": row.version, "digest": row.digest}
+
+
+PEOPLE_ONLY = sorted(name for name, row in ACCESS.items() if not set(row.may) & set("oxys"))
+AGENTS_ONLY = sorted(name for name, row in ACCESS.items() if set(row.may) <= set("oxys"))
+
+
+@pytest.mark.parametrize("endpoint", PEOPLE_ONLY)
+def test_a_key_is_told_that_this_is_for_people(endpoint: str, scene: Scene) -> None:
+    reply = _reply_to(scene.everybody["o"], endpoint, scene)
+    assert (reply.status, reply.code) == (403, "forbidden")
+    assert "for people" in reply.json["detail"]
+
+
+@pytest.mark.parametrize("endpoint", AGENTS_ONLY)
+def test_a_session_is_told_that_this_is_for_agents(endpoint: str, scene: Scene) -> None:
+    reply = _reply_to(scene.everybody["b"], endpoint, scene)
+    assert (reply.status, reply.code) == (403, "forbidden")
+    assert "for agents" in reply.json["detail"]
+
+
+def _reply_to(who: AgentHttp | PersonHttp, endpoint: str, scene: Scene) -> Reply:
+    method, path = _address(endpoint, scene.ids)
+    headers = {"Authorization": f"Bearer {who.token}"} if isinstance(who, AgentHttp) else {}
+    return _reply(who.client.generic(method.upper(), API + path, "{}", "application/json", headers=headers))
+
+
+@pytest.mark.parametrize("odd", ["abc", "0", "ABCDEF00-0000-4000-8000-000000000000", "x" * 300])
+@pytest.mark.parametrize("address", ["runs/<>", "pauses/<>", "requests/<>/decide", "branches/<>/records/a/b"])
+def test_what_is_no_id_is_said_to_be_none(address: str, odd: str, client: Client) -> None:
+    answer = client.get(f"{API}/{address.replace('<>', odd)}")
+    assert answer.status_code == 404
+    assert answer.json()["detail"].startswith(f"“{odd[:60]}” is not an id.")
+
+
+def test_an_address_that_never_is_one_stays_so(client: Client) -> None:
+    for address in ("nothing", "runs/abc/nothing", "runs//pauses"):
+        assert client.get(f"{API}/{address}").json()["detail"] == "There is no such address in the API."

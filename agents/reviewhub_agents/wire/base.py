@@ -16,19 +16,17 @@ from typing import Any, ClassVar, Self, get_args
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from reviewhub_agents.canonical import BadJson, Fault, Number, Tree, dumps, parse, pointer
 
 from .fields import RAW, Limits, duration_text, time_text
+from .words import in_words
 
 _CODES: Mapping[str, str] = {
     "missing": "missing",
     "extra_forbidden": "unknown_field",
     "too_large": "too_large",
-}
-_SENTENCES: Mapping[str, str] = {
-    "missing": "This field is required.",
-    "extra_forbidden": "This field is not known here.",
 }
 
 
@@ -131,13 +129,13 @@ def _faults(error: ValidationError) -> list[Fault]:
         Fault(
             path=pointer(found["loc"]) + str(found.get("ctx", {}).get("inside", "")),
             code=_CODES.get(found["type"], "invalid"),
-            message=_SENTENCES.get(found["type"]) or _sentence(found["msg"], found["input"]),
+            message=_sentence(found),
         )
         for found in error.errors(include_url=False)
     ]
 
 
-def _sentence(message: str, given: Any) -> str:
-    """pydantic's message without its prefix, and for numbers with what was given."""
-    text = message.removeprefix("Value error, ")
+def _sentence(found: ErrorDetails) -> str:
+    """The fault in words, and for numbers with what was given."""
+    text, given = in_words(found["type"], found["msg"], found.get("ctx", {})), found["input"]
     return f"{text} ({given} was given)" if isinstance(given, Number) else text
