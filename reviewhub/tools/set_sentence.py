@@ -6,10 +6,11 @@ from django.db import transaction
 
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
-from reviewhub.core.display.sentence import faults
+from reviewhub.core.display.sentence import faults, placeholders
 from reviewhub.core.errors import Invalid
 from reviewhub.tools.kinds import SentenceSet
 from reviewhub.tools.models import Tool
+from reviewhub.tools.placeholders import unknown_names
 from reviewhub.tools.queries import locked_tool
 
 
@@ -28,6 +29,8 @@ def set_sentence(*, tool: Tool, sentence: str, actor: Actor) -> Tool:
         errors = [{"path": "/sentence", "code": "invalid", "message": fault} for fault in found]
         raise Invalid(" ".join(found), errors=errors)
     stored = locked_tool(tool)
+    if stored.schema:
+        _refuse_unknown_names(stored.schema, sentence)
     if stored.sentence == sentence:
         return stored
     data = SentenceSet(tool=stored.name, sentence=sentence, before=stored.sentence)
@@ -42,3 +45,12 @@ def set_sentence(*, tool: Tool, sentence: str, actor: Actor) -> Tool:
         subject_id=stored.id,
     )
     return stored
+
+
+def _refuse_unknown_names(schema: str, sentence: str) -> None:
+    errors = [
+        {"path": "/sentence", "code": "unknown_path", "message": f"Calls of this tool have no “{name}”."}
+        for name in unknown_names(schema, placeholders(sentence))
+    ]
+    if errors:
+        raise Invalid(" ".join(error["message"] for error in errors), errors=errors)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, scope_of
 from reviewhub.accounts.queries import agent_target
+from reviewhub.core.display.sentence import placeholders
 from reviewhub.core.errors import ReviewHubError
 from reviewhub.tools.models import Risk, Tool
 from reviewhub.tools.queries import coverage, tool_in
@@ -65,4 +66,8 @@ def change(request: HttpRequest, caller: MemberCaller, tool: Tool) -> HttpRespon
         errors = [f"{tool.name}: {each['message']}" for each in getattr(error, "errors", [])]
         return _page(request, caller, errors=errors or [error.message], status=error.status)
     messages.success(request, f"{tool.name} is changed, from the next call on.")
+    if not tool.schema and (names := placeholders(request.POST.get("sentence", ""))):
+        messages.warning(
+            request, f"{tool.name} has no schema: nobody knows whether its calls have {names[0]}."
+        )
     return redirect(f"/{caller.member.workspace.slug}/tools")

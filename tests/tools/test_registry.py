@@ -175,6 +175,35 @@ class TestAdminsWords:
         assert refused.value.errors[0]["path"] == "/sentence"
         assert Tool.objects.get().sentence == ""
 
+    @pytest.mark.parametrize(
+        ("sentence", "refused"),
+        [
+            ("Refund {amount:money} to {customer.name}, {lines.0.sku}, {lines:count}", ""),
+            ("Refund {anything.at.all} of {free.form}", "anything.at.all"),
+            ("Refund {customer.nme}", "customer.nme"),
+            ("Refund {amount.cents}", "amount.cents"),
+            ("Refund {free.form} and {open.end} {{nobody}}", ""),
+            ("Refund {nobody}", "nobody"),
+        ],
+    )
+    def test_a_sentence_names_what_the_schema_has(self, agent: Agent, sentence: str, refused: str) -> None:
+        named = {"type": "object", "properties": {"name": {"type": "string"}}}
+        line = {"type": "object", "properties": {"sku": {"type": "string"}}}
+        members = {
+            "amount": {"type": "string"},
+            "customer": named,
+            "lines": {"type": "array", "items": line},
+            "free": {"type": "object"},
+            "open": {"anyOf": [named, {"type": "null"}]},
+        }
+        tool = describe(agent, schema={"type": "object", "properties": members})
+        if not refused:
+            assert set_sentence(tool=tool, sentence=sentence, actor=ALICE).sentence == sentence
+            return
+        with pytest.raises(Invalid, match=f"no “{refused}”") as found:
+            set_sentence(tool=tool, sentence=sentence, actor=ALICE)
+        assert found.value.errors[0]["path"] == "/sentence"
+
     def test_the_risk(self, agent: Agent) -> None:
         tool = set_risk(tool=describe(agent, effect="read"), risk="critical", actor=ALICE)
         assert Tool.objects.get().effective_risk == "critical"

@@ -15,6 +15,7 @@ from reviewhub.policies.queries import current
 from reviewhub.policies.reading import parse_policy
 from tests.cast import Cast, make_test_agent
 from tests.driver import policy
+from tests.web.make import waiting
 
 As = Callable[[Member], Client]
 
@@ -98,3 +99,12 @@ def test_a_renamed_team_is_renamed_in_the_policy(cast: Cast, as_: As) -> None:
     assert client.post(where, {"name": "MONEY"}).status_code == 302, "its own name in other letters"
     assert client.post(where, {"name": "MONEY"}).status_code == 302
     assert Event.objects.filter(kind="team.renamed").count() == 2
+
+
+def test_a_sentence_of_a_tool_without_a_schema_is_taken_with_a_warning(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support)
+    client, where = as_(cast.alice), f"/northwind/tools/{row.agent.tools.get().pk}/change"
+    page = client.post(where, {"sentence": "Refund {nobody}", "risk": ""}, follow=True).content.decode()
+    assert "has no schema: nobody knows whether its calls have nobody" in page
+    page = client.post(where, {"sentence": "Refund", "risk": ""}, follow=True).content.decode()
+    assert "has no schema" not in page

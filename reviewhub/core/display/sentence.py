@@ -82,6 +82,11 @@ def faults(template: str) -> list[str]:
     return found
 
 
+def placeholders(template: str) -> list[str]:
+    """The dotted paths that a template names, in their order."""
+    return [path.strip() for path, _ in _TOKENS.findall(template) if path]
+
+
 def _filled(template: str, tree: canonical.Tree) -> list[Part]:
     parts: list[Part] = []
     at = 0
