@@ -86,6 +86,14 @@
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) location.reload();
   });
+  // A draft that only the page holds: leaving it by accident asks first, sending it does not.
+  const guarded = $("form[data-guard]");
+  if (guarded) {
+    let dirty = "dirty" in guarded.dataset;
+    guarded.addEventListener("input", () => { dirty = true; });
+    guarded.addEventListener("submit", () => { dirty = false; });
+    window.addEventListener("beforeunload", (event) => { if (dirty) event.preventDefault(); });
+  }
   const form = $("[data-draft]");
   const typedIn = () => (form ? [...form.elements].filter((one) => one.name && one.matches("textarea, input[type=text]")) : []);
   if (form) {

@@ -35,9 +35,11 @@ def publish(*, workspace: Workspace, rules_text: str, note: str, base: int, acto
         base: the number of the version that the author started from; 0 for the first policy.
 
     Raises:
-        Invalid: the policy is not as it should be, or names a team that the workspace does not have.
+        Invalid: the policy is not as it should be, names a team that the workspace does not have, or has no note.
         Changed: another version is in force by now; `extra` says its number, author and time.
     """
+    if not note.strip():
+        raise Invalid.at("/note", "Say what changes and why.", "missing")
     if len(note) > MAX_NOTE:
         raise Invalid.at("/note", f"has {len(note)} characters; the limit is {MAX_NOTE}", code="too_large")
     policy = parse_policy(rules_text)
@@ -59,7 +61,7 @@ def publish(*, workspace: Workspace, rules_text: str, note: str, base: int, acto
         data = PolicyPublished(
             number=version.number,
             base=base,
-            note=note or "without a note",
+            note=note,
             digest=digest,
             rules=len(policy.rules),
         )

@@ -37,6 +37,12 @@ class Caution:
     code: str
     message: str
 
+    @property
+    def where(self) -> str:
+        """The rule, by number and name."""
+        number = f"Rule {self.position}"
+        return number if self.rule == number else f"{number}, {self.rule}"
+
 
 def parse_policy(text: str | bytes) -> Policy:
     """The policy in `text`, JSON of the form `{"rules": [{"name": …, "tool": …, "action": …}, …]}`.
@@ -88,7 +94,7 @@ def cautions(
 
 def _hidden(rule: Rule, earlier: tuple[Rule, ...]) -> tuple[str, str] | None:
     for position, other in enumerate(earlier, start=1):
-        where = f"Rule {position}, {other.name},"
+        where = f"Rule {position}, {other.name}," if other.name != f"Rule {position}" else other.name
         if not _scope_covers(other, rule):
             continue
         if not other.lets_run and covers_folded(other.tool, rule.tool):

@@ -14,45 +14,68 @@ from reviewhub_agents.canonical import BadJson
 from reviewhub.accounts.models import Agent, Team
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.core.errors import Conflict, Invalid
+from reviewhub.policies.difference import Change, difference
 from reviewhub.policies.explain import Explained, explain
 from reviewhub.policies.facts import call_facts
+from reviewhub.policies.models import PolicyVersion
 from reviewhub.policies.publish import publish as publish_policy
 from reviewhub.policies.queries import current, history, version
 from reviewhub.policies.reading import Caution, cautions, parse_policy
 from reviewhub.policies.rules import Policy
+from reviewhub.policies.staffing import understaffed
 from reviewhub.tools.models import Tool
 from reviewhub.web.access import actor, page
-from reviewhub.web.policy_form import ACTIONS, VERDICTS, RuleForm, forms_of, press, read, text_of
+from reviewhub.web.policy_form import (
+    ACTIONS,
+    VERDICT_WORDS,
+    RuleForm,
+    field_words,
+    forms_of,
+    press,
+    read,
+    text_of,
+)
 from reviewhub.web.render import may, show
 
 
 @page(Action.POLICY_READ)
 def policy(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """What is in force."""
-    latest = current(caller.workspace_id)
-    context = {
-        "version": latest,
-        "rules": parse_policy(latest.rules).rules if latest else (),
-        "history": history(caller.workspace_id).rows,
-        "may_edit": may(caller, Action.POLICY_EDIT),
-        "is_live": True,
-    }
-    return show(request, caller, "web/policy.html", context, nav="policy")
+    return _shown(request, caller, current(caller.workspace_id), is_live=True)
 
 
 @page(Action.POLICY_READ)
 def old_version(request: HttpRequest, caller: MemberCaller, number: int) -> HttpResponse:
-    """One version as it was published."""
-    found = version(caller.workspace_id, number)
+    """One version as it was published, and what it changed."""
     latest = current(caller.workspace_id)
+    found = version(caller.workspace_id, number)
+    return _shown(request, caller, found, is_live=latest is not None and latest.number == number)
+
+
+def _shown(
+    request: HttpRequest, caller: MemberCaller, found: PolicyVersion | None, *, is_live: bool
+) -> HttpResponse:
+    rules = parse_policy(found.rules) if found else Policy()
+    may_edit = may(caller, Action.POLICY_EDIT)
     context = {
         "version": found,
-        "rules": parse_policy(found.rules).rules,
+        "rules": rules.rules,
         "history": history(caller.workspace_id).rows,
-        "may_edit": may(caller, Action.POLICY_EDIT),
-        "is_live": latest is not None and latest.number == number,
+        "changes": _changes(found) if found else [],
+        "cautions": _cautions(rules, caller) if is_live and may_edit else [],
+        "may_edit": may_edit,
+        "is_live": is_live,
     }
     return show(request, caller, "web/policy.html", context, nav="policy")
+
+
+def _changes(found: PolicyVersion) -> list[tuple[Change, list[str]]]:
+    """What a version changed against the one before it, with the fields of each rule in words."""
+    if found.number == 1:
+        return []
+    before = version(found.workspace_id, found.number - 1)
+    changes = difference(parse_policy(before.rules), parse_policy(found.rules))
+    return [(change, [field_words(one) for one in change.fields]) for change in changes]
 
 
 @page(Action.POLICY_EDIT)
@@ -132,16 +155,17 @@ def _editor(
     status: int = 200,
 ) -> HttpResponse:
     workspace = caller.workspace_id
-    tools = list(
+    tools = (
         Tool.objects.filter(workspace_id=workspace).order_by("name").values_list("name", flat=True).distinct()
     )
     context: dict[str, Any] = {
         "rules": rules,
         "base": base,
         "note": note,
+        "is_draft": request.method == "POST",
         "errors": errors or [],
         "actions": ACTIONS,
-        "verdicts": VERDICTS,
+        "verdicts": VERDICT_WORDS,
         "teams": Team.objects.filter(workspace_id=workspace).order_by("name"),
         "agents": Agent.objects.filter(workspace_id=workspace).order_by("name"),
         "tools": tools[:300],
@@ -150,17 +174,22 @@ def _editor(
     }
     try:
         draft = parse_policy(text_of(rules))
-        context["cautions"] = _cautions(draft, tools)
+        context["cautions"] = _cautions(draft, caller)
         if tried:
             context["trial"] = _trial(request, caller, text_of(rules))
     except Invalid as error:
-        if not errors and request.method == "POST":
+        if not errors and request.POST.get("do") in ("check", "try"):
             context["errors"] = [f"{_place(each['path'], rules)}{each['message']}" for each in error.errors]
     return show(request, caller, "web/policy_edit.html", context, nav="policy", status=status)
 
 
-def _cautions(draft: Policy, tools: list[str]) -> list[Caution]:
-    return cautions(draft, tools=tools)
+def _cautions(rules: Policy, caller: MemberCaller) -> list[Caution]:
+    """What an admin should look at, in the order of the rules."""
+    tools = Tool.objects.filter(workspace_id=caller.workspace_id)
+    names = tools.values_list("name", flat=True).distinct()
+    found = cautions(rules, tools=names.filter(registered_at__isnull=False), seen=names)
+    found += understaffed(rules, caller.workspace_id)
+    return sorted(found, key=lambda caution: caution.position)
 
 
 def _trial(request: HttpRequest, caller: MemberCaller, rules_text: str) -> Explained | None:
@@ -190,6 +219,7 @@ def _place(path: str, rules: list[RuleForm]) -> str:
     if len(parts) < 3 or parts[1] != "rules" or not parts[2].isdecimal():
         return ""
     at = int(parts[2])
-    name = f" ({rules[at].name})" if at < len(rules) and rules[at].name else ""
-    rest = f", {' '.join(parts[3:]).replace('_', ' ')}" if len(parts) > 3 else ""
+    name = rules[at].name if at < len(rules) else ""
+    name = f" ({name})" if name and name != f"Rule {at + 1}" else ""
+    rest = f", {' '.join(parts[3:]).replace('_seconds', '').replace('_', ' ')}" if len(parts) > 3 else ""
     return f"Rule {at + 1}{name}{rest}: "

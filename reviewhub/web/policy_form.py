@@ -7,23 +7,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from reviewhub_agents import canonical
 
 from reviewhub.core.errors import Invalid
+from reviewhub.policies.difference import Field
 from reviewhub.policies.reading import policy_text
 from reviewhub.policies.rules import Policy, Rule
 
 MOST_RULES = 200
 VERDICTS = ("approve", "edit", "reject", "respond")
+VERDICT_WORDS = (("approve", "Approve"), ("edit", "Edit"), ("reject", "Reject"), ("respond", "Answer"))
 ACTIONS = (
     ("require", "Ask for approval"),
     ("allow", "Let it run"),
     ("observe", "Let it run, mark it for a later look"),
     ("deny", "Deny"),
 )
+LONGEST = 366 * 86_400
 UNITS = {"m": 60, "h": 3600, "d": 86_400}
 _DURATION = re.compile(r"\s*(\d{1,6})\s*([smhd]?)\s*")
 _BUTTON = re.compile(r"(up|down|remove)-(\d{1,3})")
@@ -45,7 +48,20 @@ class RuleForm:
     on_timeout: str = "deny"
     allowed: tuple[str, ...] = VERDICTS
     four_eyes: bool = False
-    errors: list[str] = field(default_factory=list)
+    is_new: bool = False
+    """It was added just now; the page goes to it."""
+
+    @property
+    def catches_all(self) -> bool:
+        """Whether no call gets past this rule."""
+        return (
+            self.tool.strip() == "*" and not self.agent and not self.environment.strip() and not self.lets_run
+        )
+
+    @property
+    def lets_run(self) -> bool:
+        """Whether it is for registered tools only."""
+        return self.action in ("allow", "observe")
 
     @classmethod
     def of(cls, rule: Rule) -> RuleForm:
@@ -123,7 +139,7 @@ def press(rules: list[RuleForm], button: str) -> list[RuleForm]:
     """The rules after a button: `add`, `up-3`, `down-3`, `remove-3`; any other leaves them."""
     rules = list(rules)
     if button == "add" and len(rules) < MOST_RULES:
-        return [*rules, RuleForm(name=f"Rule {len(rules) + 1}", tool="*", deadline="1 d")]
+        return _with_new(rules)
     match = _BUTTON.fullmatch(button)
     if match is None:
         return rules
@@ -136,6 +152,12 @@ def press(rules: list[RuleForm], button: str) -> list[RuleForm]:
     if what != "remove" and 0 <= other < len(rules):
         rules[at], rules[other] = rules[other], rules[at]
     return rules
+
+
+def _with_new(rules: list[RuleForm]) -> list[RuleForm]:
+    """The rules with an empty one where it can match: before the first that answers every call."""
+    at = next((at for at, rule in enumerate(rules) if rule.catches_all), len(rules))
+    return [*rules[:at], RuleForm(deadline="1 d", is_new=True), *rules[at:]]
 
 
 def text_of(rules: list[RuleForm]) -> str:
@@ -160,7 +182,12 @@ def seconds_of(text: str) -> int:
     match = _DURATION.fullmatch(text)
     if match is None:
         raise Invalid.at("/deadline_seconds", "Write a time such as 15 m, 2 h or 1 d.")
-    return int(match.group(1)) * {"s": 1, "": 60, **UNITS}[match.group(2)]
+    seconds = int(match.group(1)) * {"s": 1, "": 60, **UNITS}[match.group(2)]
+    if not 1 <= seconds <= LONGEST:
+        raise Invalid.at(
+            "/deadline_seconds", f"Write a time of at least 1 s and at most {LONGEST // 86_400} d."
+        )
+    return seconds
 
 
 def duration_words(seconds: int | None) -> str:
@@ -171,6 +198,24 @@ def duration_words(seconds: int | None) -> str:
         if seconds % size == 0:
             return f"{seconds // size} {unit}"
     return f"{seconds} s"
+
+
+def field_words(field: Field) -> str:
+    """One difference, such as `approvals: 1 → 2`."""
+    name = field.name.replace("_seconds", "").replace("_", " ")
+    return f"{name}: {_said(field.name, field.before)} → {_said(field.name, field.after)}"
+
+
+def _said(name: str, value: Any) -> str:
+    if value is None:
+        return "none" if name == "deadline_seconds" else "the agent's" if name == "team" else "any"
+    if name == "deadline_seconds":
+        return duration_words(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(dict(VERDICT_WORDS).get(one, str(one)) for one in value)
+    return dict(ACTIONS).get(value, str(value)) if name == "action" else str(value)
 
 
 def _whole(text: str, name: str) -> int:

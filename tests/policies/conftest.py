@@ -32,6 +32,6 @@ def put_in_force(cast: Cast) -> Publish:
     def put(*rules: dict[str, Any]) -> PolicyVersion:
         base = current_number(cast.workspace.id)
         text = json.dumps({"rules": rules})
-        return publish(workspace=cast.workspace, rules_text=text, note="", base=base, actor=ALICE)
+        return publish(workspace=cast.workspace, rules_text=text, note="why", base=base, actor=ALICE)
 
     return put

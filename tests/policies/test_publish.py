@@ -31,7 +31,7 @@ def test_a_publication_is_numbered_in_force_and_on_record(cast: Cast) -> None:
 
 def test_rules_are_kept_in_canonical_text(cast: Cast) -> None:
     text = '{ "rules": [ {"tool":"*", "name":"All", "action":"require"} ] }'
-    version = publish(workspace=cast.workspace, rules_text=text, note="", base=0, actor=ALICE)
+    version = publish(workspace=cast.workspace, rules_text=text, note="why", base=0, actor=ALICE)
     assert version.rules == '{"rules":[{"action":"require","name":"All","tool":"*"}]}'
     assert parse_policy(version.rules) == parse_policy(text)
 
@@ -40,7 +40,7 @@ def test_who_started_from_an_older_version_is_told_who_was_faster(cast: Cast, pu
     put_in_force()
     for base in (0, 2):
         with pytest.raises(Changed) as refused:
-            publish(workspace=cast.workspace, rules_text='{"rules":[]}', note="", base=base, actor=ALICE)
+            publish(workspace=cast.workspace, rules_text='{"rules":[]}', note="why", base=base, actor=ALICE)
         assert (refused.value.code, refused.value.extra["number"], refused.value.extra["by"]) == (
             "changed",
             1,
@@ -63,7 +63,7 @@ def test_who_started_from_an_older_version_is_told_who_was_faster(cast: Cast, pu
 )
 def test_what_is_no_policy_is_refused_by_path(cast: Cast, text: str, path: str) -> None:
     with pytest.raises(Invalid) as refused:
-        publish(workspace=cast.workspace, rules_text=text, note="", base=0, actor=ALICE)
+        publish(workspace=cast.workspace, rules_text=text, note="why", base=0, actor=ALICE)
     assert refused.value.errors[0]["path"] == path
     assert not PolicyVersion.objects.exists()
 
@@ -71,7 +71,9 @@ def test_what_is_no_policy_is_refused_by_path(cast: Cast, text: str, path: str) 
 def test_a_team_of_another_workspace_is_no_team(cast: Cast) -> None:
     rule = {"name": "a", "tool": "*", "action": "require", "team": "Finance"}
     with pytest.raises(Invalid):
-        publish(workspace=cast.other, rules_text=json.dumps({"rules": [rule]}), note="", base=0, actor=ALICE)
+        publish(
+            workspace=cast.other, rules_text=json.dumps({"rules": [rule]}), note="why", base=0, actor=ALICE
+        )
 
 
 def test_a_note_has_a_limit(cast: Cast) -> None:
@@ -99,7 +101,7 @@ def test_of_two_publications_at_once_one_wins(cast: Cast) -> None:
         results = together(
             *[
                 lambda base=base: publish(
-                    workspace=cast.workspace, rules_text='{"rules":[]}', note="", base=base, actor=ALICE
+                    workspace=cast.workspace, rules_text='{"rules":[]}', note="why", base=base, actor=ALICE
                 )
             ]
             * 3

@@ -224,7 +224,8 @@ def test_a_wrong_rule_is_named_and_the_draft_kept(
 ) -> None:
     client = as_(cast.alice)
     page = client.post("/northwind/policy/publish", {"count": "0", "base": "0", "do": "add"}).content.decode()
-    fields = {**rule_fields(page), "r0-name": "Mine", **changed, "do": "publish"}
+    given = {"r0-name": "Mine", "r0-tool": "*", "note": "why"}
+    fields = {**rule_fields(page), **given, **changed, "do": "publish"}
     answer = client.post("/northwind/policy/publish", fields)
     body = unescape(answer.content.decode())
     assert answer.status_code == 422
@@ -236,7 +237,7 @@ def test_a_wrong_rule_is_named_and_the_draft_kept(
 def test_two_admins_do_not_overwrite_each_other(cast: Cast, as_: As) -> None:
     client = as_(cast.alice)
     page = client.post("/northwind/policy/publish", {"count": "0", "base": "0", "do": "add"}).content.decode()
-    fields = {**rule_fields(page), "do": "publish"}
+    fields = {**rule_fields(page), "r0-name": "All", "r0-tool": "*", "note": "why", "do": "publish"}
     assert client.post("/northwind/policy/publish", fields).status_code == 302
     answer = client.post("/northwind/policy/publish", {**fields, "note": "Mine"})
     assert answer.status_code == 409
@@ -248,7 +249,8 @@ def test_a_draft_is_tried_on_a_sample_call(cast: Cast, as_: As) -> None:
     waiting(cast.support, tool="refund")
     client = as_(cast.alice)
     page = client.post("/northwind/policy/publish", {"count": "0", "base": "0", "do": "add"}).content.decode()
-    fields = {**rule_fields(page), "try-tool": "refund", "try-arguments": '{"a":1}', "do": "try"}
+    fields = {**rule_fields(page), "r0-name": "All", "r0-tool": "*"}
+    fields |= {"try-tool": "refund", "try-arguments": '{"a":1}', "do": "try"}
     body = client.post("/northwind/policy/publish", fields).content.decode()
     assert ">require<" in body
     assert PolicyVersion.objects.count() == 0

@@ -1,0 +1,58 @@
+"""What one version of a policy changed against another, rule by rule. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from reviewhub.policies.rules import Policy, Rule
+
+Kind = Literal["added", "removed", "changed", "moved"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a rule before and after, as values of the policy's text; None: not said."""
+
+    name: str
+    before: object
+    after: object
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """What happened to one rule. `position` is where it stands now, for a removed one where it stood."""
+
+    kind: Kind
+    rule: str
+    position: int
+    fields: tuple[Field, ...] = ()
+
+
+def difference(before: Policy, after: Policy) -> list[Change]:
+    """The changes that lead from one policy to the other, in the order of the rules; removed ones last.
+
+    A rule is the same one as long as it keeps its name. One counts as moved when it changed places with another that
+    both versions have.
+    """
+    old = {rule.name: (at, rule) for at, rule in enumerate(before.rules, start=1)}
+    kept = [rule.name for rule in after.rules if rule.name in old]
+    places = {name: at for at, name in enumerate(sorted(kept, key=lambda name: old[name][0]))}
+    found: list[Change] = []
+    for position, rule in enumerate(after.rules, start=1):
+        if rule.name not in old:
+            found.append(Change(kind="added", rule=rule.name, position=position))
+        elif fields := _fields(old[rule.name][1], rule):
+            found.append(Change(kind="changed", rule=rule.name, position=position, fields=fields))
+        elif places[rule.name] != kept.index(rule.name):
+            found.append(Change(kind="moved", rule=rule.name, position=position))
+    left = {rule.name for rule in after.rules}
+    found += [
+        Change(kind="removed", rule=name, position=at) for name, (at, _) in old.items() if name not in left
+    ]
+    return found
+
+
+def _fields(before: Rule, after: Rule) -> tuple[Field, ...]:
+    old, new = before.model_dump(mode="json"), after.model_dump(mode="json")
+    return tuple(Field(name, old[name], new[name]) for name in old if old[name] != new[name])
