@@ -36,6 +36,13 @@ def key_is_known(token: str) -> bool:
     return bool(authentication.key_is_known(token))
 
 
+def session_is_known(key: str) -> bool:
+    """Whether it is the session of somebody signed in; asked before a body is read."""
+    from reviewhub.live.visitor import is_signed_in
+
+    return is_signed_in(key)
+
+
 def http() -> App:
     """From the outside in: probes, the whole body within its limits, long polling, Django on a few threads."""
     bridge = cast(App, WSGIMiddleware(cast(WSGIApp, wsgi), workers=settings.WSGI_THREADS))
@@ -46,7 +53,10 @@ def http() -> App:
         buffered_bytes=settings.LIMIT_BUFFERED_BYTES,
         session_cookie=settings.SESSION_COOKIE_NAME,
     )
-    return Probes(BodyGate(waiting, limits=limits, keys=KeyCheck(key_is_known)), ready=problems)
+    return Probes(
+        BodyGate(waiting, limits=limits, keys=KeyCheck(key_is_known), sessions=KeyCheck(session_is_known)),
+        ready=problems,
+    )
 
 
 application = ProtocolTypeRouter(

@@ -1,7 +1,8 @@
 """The door on the asynchronous side: a request takes one of the few WSGI threads only when it is whole.
 
 Checked before: size (by its header, then while reading), time (slow uploads end with 408), who sends it (a wrong key is
-401 before the body is read), and what the bridge to WSGI would misread.
+401 before the body is read; only a known key or the session of somebody signed in may bring more than a form), what is
+in memory already (`bodyroom`), and what the bridge to WSGI would misread.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reviewhub.live.asgi_types import App, Message, Receive, Scope, Send
+from reviewhub.live.bodyroom import Body, Room, busy, client_of
 from reviewhub.live.keycheck import KeyCheck
-from reviewhub.live.refuse import refuse
+from reviewhub.live.refuse import Refused, refuse
 from reviewhub.live.slowreader import patient_send
 
 API_PREFIX = "/api/"
 ANONYMOUS_BYTES = 64_000
 """Enough for the sign-in form; nobody else has a reason to send a body without a session or a key."""
+ANONYMOUS_SECONDS = 10.0
+"""And it is there in a moment, also over a poor line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,44 +35,42 @@ class Limits:
     session_cookie: str
 
 
-class Refused(Exception):
-    """The request is answered by the gate itself."""
-
-    def __init__(
-        self, status: int, code: str, detail: str, *, headers: dict[str, str] | None = None, **extra: object
-    ) -> None:
-        super().__init__(detail)
-        self.status, self.code, self.detail, self.headers, self.extra = status, code, detail, headers, extra
-
-
 class BodyGate:
     """ASGI application around another one; only `http` scopes may come here."""
 
-    def __init__(self, app: App, *, limits: Limits, keys: KeyCheck) -> None:
+    def __init__(self, app: App, *, limits: Limits, keys: KeyCheck, sessions: KeyCheck) -> None:
         self.app = app
         self.limits = limits
         self.keys = keys
-        self._buffered = 0
+        self.sessions = sessions
+        self.room = Room(
+            most_bytes=limits.buffered_bytes,
+            body_bytes=limits.body_bytes,
+            anonymous_bytes=min(ANONYMOUS_BYTES, limits.body_bytes),
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        kept = 0
+        held: Body | None = None
         send = patient_send(send)
         try:
             scope["headers"] = clean_headers(scope["headers"])
             check_target(scope)
             size = announced_size(scope["headers"])
-            body = b""
+            raw = b""
             if size != 0:
-                limit = self._limit(scope)
+                if size is not None and size > self.limits.body_bytes:
+                    raise too_large(size, self.limits.body_bytes)
+                known = await self._is_known(scope)
+                limit = self.limits.body_bytes if known else min(ANONYMOUS_BYTES, self.limits.body_bytes)
                 if size is not None and size > limit:
                     raise too_large(size, limit)
-                await self._check_sender(scope)
-                kept = limit if size is None else size
-                self._keep(kept)
-                body = await read_body(receive, limit=limit, seconds=self.limits.body_seconds)
-            scope["headers"] = with_length(scope["headers"], len(body))
-            await self.app(scope, replay(body, receive), send)
+                held = self.room.enter(client_of(scope), known=known, announced=size or 0)
+                raw = await self._read(receive, held, limit)
+            scope["headers"] = with_length(scope["headers"], len(raw))
+            await self.app(scope, replay(raw, receive), send)
         except Refused as no:
+            if held is not None:
+                self.room.leave(held)  # answering may take a while
             await refuse(
                 scope,
                 receive,
@@ -83,69 +85,68 @@ class BodyGate:
         except ClientGone:
             return
         finally:
-            self._buffered -= kept
+            if held is not None:
+                self.room.leave(held)
 
-    def _limit(self, scope: Scope) -> int:
-        """How large a body this request may have, in bytes."""
-        known = authorization(scope["headers"]) is not None or has_cookie(
-            scope["headers"], self.limits.session_cookie
-        )
-        return self.limits.body_bytes if known else min(ANONYMOUS_BYTES, self.limits.body_bytes)
-
-    async def _check_sender(self, scope: Scope) -> None:
-        """Refuses a body for the API that comes with no session and no known key."""
-        if not scope["path"].startswith(API_PREFIX):
-            return
+    async def _is_known(self, scope: Scope) -> bool:
+        """Whether a known key or somebody signed in sends it. Raises Refused for an API request that is neither."""
+        is_api = scope["path"].startswith(API_PREFIX)
         given = authorization(scope["headers"])
-        if given is None:
-            if has_cookie(scope["headers"], self.limits.session_cookie):
-                return  # the view checks the session
-            raise unauthenticated("This needs an agent's key: Authorization: Bearer rh_…")
+        if is_api and given is not None:
+            await self._check_key(given)
+            return True
+        session = cookie_named(scope["headers"], self.limits.session_cookie)
+        known = session is not None and await self.sessions.known(session)
+        if is_api and not known:
+            raise unauthenticated(
+                "This needs an agent's key (Authorization: Bearer rh_…) or the session of somebody signed in."
+            )
+        return known
+
+    async def _check_key(self, given: str) -> None:
         scheme, _, token = given.partition(" ")
         if scheme.lower() != "bearer" or not token.strip().isascii() or not token.strip():
             raise unauthenticated("The Authorization header is not of the form: Bearer rh_…")
         if not await self.keys.known(token.strip()):
             raise unauthenticated("The key is not known.")
 
-    def _keep(self, size: int) -> None:
-        """Counts `size` bytes as about to be held in memory."""
-        if self._buffered + size > self.limits.buffered_bytes:
-            self._buffered += size  # given back by the caller, as for every request
+    async def _read(self, receive: Receive, held: Body, limit: int) -> bytes:
+        """The whole body. More than `limit` bytes: 413; too long for all of it: 408; no place for it: 503."""
+        seconds = self.limits.body_seconds
+        seconds = seconds if held.known else min(seconds, ANONYMOUS_SECONDS)
+        chunks: list[bytes] = []
+        total = 0
+        try:
+            async with held.clock:
+                held.clock.reschedule(asyncio.get_running_loop().time() + seconds)
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientGone
+                    chunk = message.get("body", b"")
+                    total += len(chunk)
+                    if total > limit:
+                        raise too_large(total, limit)
+                    self.room.take(held, len(chunk))
+                    chunks.append(chunk)
+                    if not message.get("more_body", False):
+                        break
+        except TimeoutError as error:
+            if held.put_out:
+                raise busy() from error
             raise Refused(
-                503, "try_again", "Too many large bodies at once; try again.", headers={"retry-after": "1"}
-            )
-        self._buffered += size
+                408,
+                "too_slow",
+                f"The body was not complete after {seconds:g} s; {total} bytes had arrived.",
+                limit=seconds,
+                value=total,
+            ) from error
+        self.room.arrived(held)
+        return b"".join(chunks)
 
 
 class ClientGone(Exception):
     """The connection ended before the body was whole."""
-
-
-async def read_body(receive: Receive, *, limit: int, seconds: float) -> bytes:
-    """The whole body. More than `limit` bytes: 413; more than `seconds` for all of it: 408."""
-    chunks: list[bytes] = []
-    total = 0
-    try:
-        async with asyncio.timeout(seconds):
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ClientGone
-                chunk = message.get("body", b"")
-                total += len(chunk)
-                if total > limit:
-                    raise too_large(total, limit)
-                chunks.append(chunk)
-                if not message.get("more_body", False):
-                    return b"".join(chunks)
-    except TimeoutError as error:
-        raise Refused(
-            408,
-            "too_slow",
-            f"The body was not complete after {seconds:g} s; {total} bytes had arrived.",
-            limit=seconds,
-            value=total,
-        ) from error
 
 
 def replay(body: bytes, receive: Receive) -> Receive:
@@ -203,15 +204,17 @@ def authorization(headers: Headers) -> str | None:
     return ",".join(values) if values else None
 
 
-def has_cookie(headers: Headers, cookie: str) -> bool:
-    """Whether a cookie of that name was sent."""
+def cookie_named(headers: Headers, cookie: str) -> str | None:
+    """The value of the cookie of that name; of several the last, as Django reads it."""
     wanted = cookie.encode() + b"="
-    return any(
-        part.strip().startswith(wanted)
+    found = [
+        part.strip().removeprefix(wanted)
         for name, value in headers
         if name == b"cookie"
         for part in value.split(b";")
-    )
+        if part.strip().startswith(wanted)
+    ]
+    return found[-1].decode("latin-1") if found else None
 
 
 def too_large(size: int, limit: int) -> Refused:

@@ -1,4 +1,6 @@
-"""Is this an agent's key? Asked before a body is read, so it must cost little and block nobody."""
+"""Is this an agent's key, the session of somebody signed in? Asked before a body is read: it must cost little and block
+nobody.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ REMEMBERED_KEYS = 10_000
 class KeyCheck:
     """Looks keys up on two threads of its own and remembers the good ones for half a minute.
 
-    A remembered key may have been revoked meanwhile: it then gets its body read and the view's 401. Unknown keys are
-    never remembered, so a new key works at once.
+    A remembered key may have been revoked (a session ended) meanwhile: it then gets its body read and the view's 401.
+    Unknown keys are never remembered, so a new key works at once.
     """
 
     def __init__(self, lookup: Callable[[str], bool]) -> None:

@@ -13,6 +13,16 @@ LINGER_SECONDS = 1.0
 LINGER_BYTES = 2_000_000
 
 
+class Refused(Exception):
+    """The request is answered on the asynchronous side, by this problem."""
+
+    def __init__(
+        self, status: int, code: str, detail: str, *, headers: dict[str, str] | None = None, **extra: object
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.code, self.detail, self.headers, self.extra = status, code, detail, headers, extra
+
+
 async def refuse(
     scope: Scope,
     receive: Receive,

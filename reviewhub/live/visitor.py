@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
+from django.utils.crypto import constant_time_compare
 
 from reviewhub.accounts.models import Person, Workspace
 from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.accounts.queries import active_member
+
+_SESSION_KEY = re.compile(r"[a-z0-9]{32}")
 
 
 def visitor(scope: dict[str, Any], slug: str) -> MemberCaller | None:
@@ -25,6 +30,17 @@ def visitor(scope: dict[str, Any], slug: str) -> MemberCaller | None:
         return None
     member = active_member(person_id=person.pk, workspace_id=workspace)
     return MemberCaller(member) if member is not None else None
+
+
+def is_signed_in(session_key: str) -> bool:
+    """Whether this is the session of somebody who is signed in; asked before a body is read, so it writes nothing."""
+    if not _SESSION_KEY.fullmatch(session_key):
+        return False  # whatever it is, it is not worth a query
+    session = import_module(settings.SESSION_ENGINE).SessionStore(session_key).load()
+    person = Person.objects.filter(pk=session.get(SESSION_KEY), is_active=True).first()
+    if person is None:
+        return False
+    return constant_time_compare(session.get(HASH_SESSION_KEY, ""), person.get_session_auth_hash())
 
 
 def _session_lives(scope: dict[str, Any]) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
-import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from tests.running import running
 
 # Playwright's loop runs in this thread, so Django takes every ORM call of a test for one in a coroutine.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
@@ -38,32 +37,9 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 @pytest.fixture
 def server(transactional_db: None, settings: Any) -> Iterator[str]:
     """The address of the running product; its rows are gone after the test."""
-    import uvicorn
-
-    from reviewhub.asgi import application
-    from reviewhub.live.hub import hub
-
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    settings.PUBLIC_URL = address
-    config = uvicorn.Config(
-        application,
-        http="h11",
-        ws="websockets-sansio",
-        lifespan="on",
-        log_config=None,
-        timeout_graceful_shutdown=2,
-    )
-    running = uvicorn.Server(config)
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    while not running.started:
-        time.sleep(0.01)
-    yield address
-    hub.close()
-    running.should_exit = True
-    thread.join(10)
+    with running() as address:
+        settings.PUBLIC_URL = address
+        yield address
 
 
 @pytest.fixture(scope="session")

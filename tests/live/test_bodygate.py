@@ -9,12 +9,15 @@ import pytest
 
 from reviewhub.live.asgi_types import Receive, Scope, Send
 from reviewhub.live.bodygate import BodyGate, Limits
+from reviewhub.live.bodyroom import OPEN_ANONYMOUS, Room, client_of
 from reviewhub.live.keycheck import KeyCheck
-from tests.live.asgi import Connection, ask, http_scope
+from reviewhub.live.refuse import Refused
+from tests.live.asgi import Answer, Connection, ask, http_scope
 
 LIMITS = Limits(body_bytes=100_000, body_seconds=0.3, buffered_bytes=250_000, session_cookie="sessionid")
 KEY = ("Authorization", "Bearer rh_good")
 SESSION = ("Cookie", "theme=dark; sessionid=abc")
+MADE_UP = ("Cookie", "sessionid=x")
 
 
 class Inner:
@@ -47,7 +50,7 @@ def gate(inner: Inner, asked: list[str]) -> BodyGate:
         asked.append(token)
         return token == "rh_good"
 
-    return BodyGate(inner, limits=LIMITS, keys=KeyCheck(lookup))
+    return BodyGate(inner, limits=LIMITS, keys=KeyCheck(lookup), sessions=KeyCheck("abc".__eq__))
 
 
 def post(size: int | str, *headers: tuple[str, str], path: str = "/api/v1/runs") -> Scope:
@@ -113,6 +116,9 @@ async def test_two_authorization_headers_count_as_garbled(gate: BodyGate) -> Non
 async def test_no_key_needs_a_session(gate: BodyGate, inner: Inner) -> None:
     assert (await ask(gate, post(2), Connection([b"{}"]))).status == 401
     assert (await ask(gate, post(2, SESSION), Connection([b"{}"]))).status == 200
+    connection = Connection([b"{}"])
+    assert (await ask(gate, post(2, MADE_UP, ("Expect", "100-continue")), connection)).status == 401
+    assert connection.read == 0
 
 
 async def test_a_known_key_is_looked_up_once_and_a_wrong_one_each_time(
@@ -125,16 +131,88 @@ async def test_a_known_key_is_looked_up_once_and_a_wrong_one_each_time(
 
 async def test_a_stranger_may_send_a_form_but_nothing_large(gate: BodyGate) -> None:
     assert (await ask(gate, post(10, path="/signin"), Connection([b"x" * 10]))).status == 200
-    refused = await ask(gate, post(70_000, path="/signin"), Connection([b"x" * 70_000]))
-    assert (refused.status, refused.json["limit"]) == (413, 64_000)
+    for claim in ((), (MADE_UP,), (KEY,), (("Authorization", "Bearer x"),), (MADE_UP, KEY)):
+        refused = await ask(gate, post(70_000, *claim, path="/signin"), Connection([b"x" * 70_000]))
+        assert (refused.status, refused.json["limit"]) == (413, 64_000), claim
+    assert (await ask(gate, post(70_000, SESSION, path="/a"), Connection([b"x" * 70_000]))).status == 200
 
 
 async def test_many_large_bodies_at_once_are_bounded(gate: BodyGate) -> None:
     connections = [Connection([b"x" * 50_000, b"x" * 50_000], pause=0.1) for _ in range(4)]
     answers = await asyncio.gather(*(ask(gate, post(100_000, KEY), one) for one in connections))
-    assert sorted(answer.status for answer in answers) == [200, 200, 503, 503]
+    assert {answer.status for answer in answers} == {200, 503}
+    assert gate.room.held == 0
     later = await ask(gate, post(100_000, KEY), Connection([b"x" * 100_000]))
     assert later.status == 200, "what was refused or done gives its share back"
+
+
+async def test_announced_bytes_that_do_not_come_take_no_place(gate: BodyGate) -> None:
+    silent = [
+        asyncio.ensure_future(ask(gate, post(100_000, KEY), Connection([b"x"] * 9, pause=5)))
+        for _ in range(20)
+    ]
+    await asyncio.sleep(0.05)
+    assert (await ask(gate, post(100_000, KEY), Connection([b"x" * 100_000]))).status == 200
+    assert {answer.status for answer in await asyncio.gather(*silent)} == {408}
+    assert gate.room.held == 0
+
+
+async def test_one_client_takes_a_share_only() -> None:
+    room = Room(most_bytes=1_000_000, body_bytes=100_000, anonymous_bytes=64_000)
+    whole = 0
+    with pytest.raises(Refused):
+        for _ in range(20):
+            room.take(room.enter("192.0.2.1", known=True, announced=80_000), 80_000)
+            whole += 80_000
+    assert whole == 400_000
+    with pytest.raises(Refused):
+        room.enter("192.0.2.1", known=True, announced=80_000)
+    other = room.enter("192.0.2.2", known=True, announced=80_000)
+    room.take(other, 80_000)
+    room.arrived(other)
+    assert room.held == 480_000
+    room.leave(other)
+    assert room.held == 400_000
+
+
+async def test_the_oldest_form_makes_room_and_the_others_stay(inner: Inner) -> None:
+    """Also a person behind the same address as somebody who sends slowly gets through, and strangers take nothing."""
+    gate = BodyGate(
+        inner,
+        limits=Limits(
+            body_bytes=100_000, body_seconds=2, buffered_bytes=2_000_000, session_cookie="sessionid"
+        ),
+        keys=KeyCheck("rh_good".__eq__),
+        sessions=KeyCheck("abc".__eq__),
+    )
+
+    def slow() -> asyncio.Future[Answer]:
+        pieces = Connection([b"x" * 10_000] * 6, pause=0.1)
+        return asyncio.ensure_future(ask(gate, post(64_000, path="/signin"), pieces))
+
+    many = [slow() for _ in range(OPEN_ANONYMOUS + 10)]
+    for _ in range(8):
+        await asyncio.sleep(0.05)
+        assert gate.room.held <= 200_000
+        form = await ask(gate, post(200, path="/signin"), Connection([b"x" * 200]))
+        assert form.status == 200
+        assert (await ask(gate, post(90_000, KEY), Connection([b"x" * 90_000]))).status == 200
+    statuses = [answer.status for answer in await asyncio.gather(*many)]
+    assert statuses[:10] == [503] * 10
+    assert gate.room.held == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("192.0.2.1", "192.0.2.2", False),
+        ("2001:db8::1", "2001:db8::ffff:1", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("", "unix:", False),
+    ],
+)
+def test_a_client_is_an_address_or_a_network_that_one_client_has(one: str, other: str, same: bool) -> None:
+    assert (client_of({"client": (one, 1)}) == client_of({"client": (other, 2)})) == same
 
 
 async def test_a_client_that_hangs_up_gets_nothing(gate: BodyGate, inner: Inner) -> None:
