@@ -18,6 +18,7 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed
 from reviewhub.live import news
 from reviewhub.live.hub import RESYNC, Hint, Subscription, hub
 from reviewhub.live.visitor import visitor
+from reviewhub.reviews.filters import Filters, filters_of
 from reviewhub.reviews.queries import newest_event
 from reviewhub.reviews.targets import request_target, run_target
 from reviewhub.runs.models import Run
@@ -100,8 +101,11 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
         return found
 
     def _since(self) -> int:
-        given = parse_qs(self.scope["query_string"].decode("latin-1")).get("since", ["0"])[0]
+        given = self._query().get("since", ["0"])[0]
         return int(given) if given.isascii() and given.isdecimal() and len(given) < 19 else 0
+
+    def _query(self) -> dict[str, list[str]]:
+        return parse_qs(self.scope["query_string"].decode("latin-1"))
 
 
 class QueueSocket(Socket):
@@ -117,7 +121,8 @@ class QueueSocket(Socket):
         changed = news.missed(caller, since)
         if changed is None:
             return news.queue_reload(caller)
-        return news.queue_news(caller, changed, since=max(since, newest_event(caller.workspace_id)))
+        since = max(since, newest_event(caller.workspace_id))
+        return news.queue_news(caller, changed, filters=self._filters(caller), since=since)
 
     def told(self, caller: MemberCaller, hints: list[Hint]) -> str:
         """The rows that the hints name."""
@@ -126,7 +131,12 @@ class QueueSocket(Socket):
         changed = {hint.request_id for hint in hints if hint.request_id is not None}
         if not changed:
             return ""
-        return news.queue_news(caller, changed, since=max(hint.event_id for hint in hints))
+        since = max(hint.event_id for hint in hints)
+        return news.queue_news(caller, changed, filters=self._filters(caller), since=since)
+
+    def _filters(self, caller: MemberCaller) -> Filters:
+        """What the page is narrowed down to: the socket's address has the parameters of the page's."""
+        return filters_of(self._query(), member_id=caller.member.pk)
 
 
 class RequestSocket(Socket):

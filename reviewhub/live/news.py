@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from reviewhub.accounts.permissions import MemberCaller, scope_of
 from reviewhub.audit.models import Event
 from reviewhub.core.clock import now
+from reviewhub.reviews.filters import Filters, narrowed
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import newest_event, pending_count, visible
 from reviewhub.reviews.rows import Row
@@ -31,21 +32,23 @@ def missed(caller: MemberCaller, since: int) -> list[uuid.UUID] | None:
     return None if len(found) > MOST_ROWS else found
 
 
-def queue_news(caller: MemberCaller, changed: Iterable[uuid.UUID], *, since: int) -> str:
+def queue_news(caller: MemberCaller, changed: Iterable[uuid.UUID], *, filters: Filters, since: int) -> str:
     """Cells of the rows that changed, rows that are new, the count, and how far this goes.
 
-    New rows go into a hidden list that the reader empties; a row that stands on the page already is dropped there.
+    New rows are those that the page's filters let through. They go into a hidden list that the reader empties; a row
+    that stands on the page already is dropped there.
     """
     scope = scope_of(caller)
-    rows = (
-        visible(scope)
-        .filter(pk__in=list(changed))
-        .select_related("agent__team", "claimed_by__person")
-        .prefetch_related("teams")
-    )
+    told = visible(scope).filter(pk__in=list(changed))
+    rows = told.select_related("agent__team", "claimed_by__person").prefetch_related("teams")
     at = now()
     lines = [Row(row, at, caller) for row in rows[:MOST_ROWS]]
-    context = {"lines": lines, "workspace": caller.member.workspace}
+    fitting = set(narrowed(told, filters).values_list("pk", flat=True))
+    context = {
+        "lines": lines,
+        "fresh": [line for line in lines if line.request.pk in fitting],
+        "workspace": caller.member.workspace,
+    }
     return render_to_string("live/queue.html", context) + mark(since=since, pending=pending_count(scope))
 
 
@@ -55,9 +58,13 @@ def queue_reload(caller: MemberCaller) -> str:
 
 
 def look_again(path: str, *, since: int) -> str:
-    """Tells the page to ask `path` for the parts that changed."""
+    """Tells the page to ask `path` for the parts that changed.
+
+    The next poke replaces this one while its answer may be on the way, so it names the extension itself.
+    """
     return format_html(
-        '<div id="live-poke" hx-swap-oob="true" hx-get="{}" hx-trigger="load" hx-swap="none" hidden></div>',
+        '<div id="live-poke" hx-swap-oob="true" hx-ext="known" hx-get="{}" hx-trigger="load" hx-swap="none" hidden>'
+        "</div>",
         path,
     ) + mark(since=since, pending="")
 

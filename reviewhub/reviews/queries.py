@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -12,9 +10,9 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from reviewhub.accounts.permissions import Scope
 from reviewhub.audit.models import Event
 from reviewhub.core import keyset
-from reviewhub.core.clock import DbNow
 from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
+from reviewhub.reviews.filters import Filters, named, narrowed
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.states import RequestState
 from reviewhub.runs.models import Run
@@ -23,33 +21,13 @@ COUNTED = 1000  # a count beyond it is shown as "more than"
 NO_DEADLINE = "none"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Filters:
-    """What the queue is narrowed down to; empty values do not narrow."""
-
-    text: str = ""  # a number, or part of sentence, tool or agent
-    state: str = RequestState.PENDING  # `any` for all states
-    claimed_by: uuid.UUID | None = None
-    unclaimed: bool = False
-    overdue: bool = False
-    risks: Sequence[str] = ()
-    tools: Sequence[str] = ()
-    agents: Sequence[str] = ()
-    teams: Sequence[str] = ()
-
-    @property
-    def narrows(self) -> bool:
-        """Whether anything is filtered out."""
-        return self != Filters()
-
-
 def visible(scope: Scope) -> QuerySet[ReviewRequest]:
     """The requests that somebody with this scope may see."""
     rows = ReviewRequest.objects.filter(workspace_id=scope.workspace_id)
     if scope.agent_id is not None:
         rows = rows.filter(agent_id=scope.agent_id)
     if scope.team_ids is not None:
-        rows = rows.filter(_named(team_id__in=scope.team_ids))
+        rows = rows.filter(named(team_id__in=scope.team_ids))
     return rows
 
 
@@ -69,7 +47,7 @@ def listed(scope: Scope, *, filters: Filters, cursor: str = "", limit: int = 50)
         Invalid: the cursor is none of this list's.
     """
     rows = (
-        _narrowed(visible(scope), filters)
+        narrowed(visible(scope), filters)
         .select_related("agent__team", "claimed_by__person")
         .prefetch_related("teams")
     )
@@ -84,7 +62,7 @@ def runs_visible(scope: Scope) -> QuerySet[Run]:
     if scope.agent_id is not None:
         rows = rows.filter(agent_id=scope.agent_id)
     if scope.team_ids is not None:
-        asked = ReviewRequest.objects.filter(_named(team_id__in=scope.team_ids), run_id=OuterRef("pk"))
+        asked = ReviewRequest.objects.filter(named(team_id__in=scope.team_ids), run_id=OuterRef("pk"))
         rows = rows.filter(Q(agent__team_id__in=scope.team_ids) | Exists(asked))
     return rows
 
@@ -165,36 +143,3 @@ def _by_deadline(rows: QuerySet[ReviewRequest], *, cursor: str, limit: int) -> P
 
 def _key(row: ReviewRequest) -> list[str]:
     return [row.deadline_at.isoformat() if row.deadline_at else NO_DEADLINE, str(row.pk)]
-
-
-def _narrowed(rows: QuerySet[ReviewRequest], filters: Filters) -> QuerySet[ReviewRequest]:
-    if filters.state != "any":
-        rows = rows.filter(state=filters.state)
-    if filters.claimed_by is not None:
-        rows = rows.filter(claimed_by_id=filters.claimed_by, claimed_until__gt=DbNow())
-    if filters.unclaimed:
-        rows = rows.filter(Q(claimed_by__isnull=True) | Q(claimed_until__lte=DbNow()))
-    if filters.overdue:
-        rows = rows.filter(deadline_at__lte=DbNow())
-    if filters.risks:
-        rows = rows.filter(risk__in=filters.risks)
-    if filters.tools:
-        rows = rows.filter(tool_name__in=filters.tools)
-    if filters.agents:
-        rows = rows.filter(agent_name__in=filters.agents)
-    if filters.teams:
-        rows = rows.filter(_named(team__name__in=filters.teams))
-    return rows.filter(_text(filters.text)) if filters.text.strip() else rows
-
-
-def _text(text: str) -> Q:
-    text = text.strip()
-    bare = text.removeprefix("#")
-    if bare.isascii() and bare.isdecimal() and len(bare) < 18:
-        return Q(number=int(bare)) | Q(plain_sentence__icontains=text)
-    return Q(plain_sentence__icontains=text) | Q(tool_name__icontains=text) | Q(agent_name__icontains=text)
-
-
-def _named(**teams: object) -> Exists:
-    through = ReviewRequest.teams.through
-    return Exists(through.objects.filter(reviewrequest_id=OuterRef("pk"), **teams))

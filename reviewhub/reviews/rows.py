@@ -16,7 +16,9 @@ GROUPS = (
     ("soon", "Due within 15 minutes"),
     ("day", "Due within a day"),
     ("later", "Later, or no deadline"),
+    ("done", "Decided"),
 )
+NEWEST = 10**12 - 1  # no request has a higher number
 WORDS = {
     RequestState.APPROVED: ("ok", "check", "approved"),
     RequestState.EDITED: ("warn", "edit", "edited"),
@@ -41,7 +43,9 @@ class Row:
 
     @property
     def group(self) -> str:
-        """Which group it stands in, by the time left."""
+        """Which group it stands in, by the time left; what is decided is due no more."""
+        if not self.is_open:
+            return "done"
         deadline = self.request.deadline_at
         if deadline is None:
             return "later"
@@ -52,8 +56,9 @@ class Row:
 
     @property
     def sort(self) -> str:
-        """Its place inside the group: risk, then age. Compared as text by the browser too."""
-        return f"{9 - self.request.risk_rank}-{self.request.number:012d}"
+        """Its place inside the group: risk, then age (decided: the newest). Compared as text by the browser too."""
+        number = self.request.number
+        return f"{9 - self.request.risk_rank}-{number:012d}" if self.is_open else f"{NEWEST - number:012d}"
 
     @property
     def holder(self) -> str:
@@ -68,6 +73,11 @@ class Row:
         ):
             return ""
         return "You" if member.pk == self.caller.member.pk else member.person.name
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether one's own claim holds."""
+        return bool(self.holder) and self.request.claimed_by_id == self.caller.member.pk
 
     @property
     def is_open(self) -> bool:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
 
 from reviewhub.accounts.models import Team
 from reviewhub.accounts.permissions import Action, MemberCaller, scope_of
 from reviewhub.accounts.queries import agents_of
 from reviewhub.core.clock import now
-from reviewhub.reviews.queries import Filters, listed, names_in_queue, newest_event, pending_count
+from reviewhub.reviews.filters import MOST_VALUES, Filters, filters_of
+from reviewhub.reviews.queries import listed, names_in_queue, newest_event, pending_count
 from reviewhub.reviews.rows import Row, groups
 from reviewhub.tools.models import Risk
 from reviewhub.tools.queries import tools_of
@@ -19,7 +21,6 @@ from reviewhub.web.access import page
 from reviewhub.web.render import show
 
 LIMITS = (50, 25, 100)
-OPTIONS = 60
 
 
 @dataclass(frozen=True)
@@ -40,16 +41,17 @@ class Drop:
 def queue(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """One page of the queue with its filters. The number of queries does not depend on the rows."""
     scope = scope_of(caller)
-    filters = _filters(request.GET, caller)
+    filters = filters_of(dict(request.GET.lists()), member_id=caller.member.pk)
     limit = int(request.GET["limit"]) if request.GET.get("limit") in {"25", "50", "100"} else LIMITS[0]
     since = newest_event(
         caller.workspace_id
     )  # before the rows: what comes between is told twice, never missed
     found = listed(scope, filters=filters, cursor=request.GET.get("cursor", ""), limit=limit)
     at = now()
-    rows = [Row(one, at, caller) for one in found.rows]
+    grouped = groups([Row(one, at, caller) for one in found.rows])
+    rows = [row for group in grouped for row in group.rows]  # as they stand on the page
     context = {
-        "groups": groups(rows),
+        "groups": grouped,
         "rows": rows,
         "first": rows[0] if rows else None,
         "filters": filters,
@@ -63,18 +65,10 @@ def queue(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     return show(request, caller, "web/queue.html", context, nav="queue")
 
 
-def _filters(given: QueryDict, caller: MemberCaller) -> Filters:
-    return Filters(
-        text=given.get("q", "")[:200],
-        state="any" if given.get("state") == "any" else "pending",
-        claimed_by=caller.member.pk if given.get("mine") else None,
-        unclaimed=bool(given.get("free")),
-        overdue=bool(given.get("late")),
-        risks=tuple(value for value in given.getlist("risk") if value in Risk.values),
-        tools=tuple(given.getlist("tool")[:OPTIONS]),
-        agents=tuple(given.getlist("agent")[:OPTIONS]),
-        teams=tuple(given.getlist("team")[:OPTIONS]),
-    )
+@page(Action.QUEUE_READ)
+def home(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """A workspace's bare address is its queue."""
+    return redirect(f"/{caller.member.workspace.slug}/queue")
 
 
 def _drops(caller: MemberCaller, filters: Filters) -> list[Drop]:
@@ -88,10 +82,10 @@ def _drops(caller: MemberCaller, filters: Filters) -> list[Drop]:
     agents = sorted({*own_agents, *(agent for agent, _ in asked)})
     tools = sorted({*own_tools, *(tool for _, tool in asked)})
     return [
-        Drop("Team", "team", [(name, name in filters.teams) for name in teams[:OPTIONS]]),
+        Drop("Team", "team", [(name, name in filters.teams) for name in teams[:MOST_VALUES]]),
         Drop("Risk", "risk", [(value, value in filters.risks) for value in reversed(Risk.values)]),
-        Drop("Tool", "tool", [(name, name in filters.tools) for name in tools[:OPTIONS]]),
-        Drop("Agent", "agent", [(name, name in filters.agents) for name in agents[:OPTIONS]]),
+        Drop("Tool", "tool", [(name, name in filters.tools) for name in tools[:MOST_VALUES]]),
+        Drop("Agent", "agent", [(name, name in filters.agents) for name in agents[:MOST_VALUES]]),
     ]
 
 

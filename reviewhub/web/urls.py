@@ -27,6 +27,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("account", account.account),
     path("account/look", account.look),
     path("account/password", account.password),
+    path("<slug:slug>/", queue.home),
     path("<slug:slug>/queue", queue.queue),
     path("<slug:slug>/queue/bulk", bulk.bulk),
     path("<slug:slug>/queue/bulk/send", bulk.send),

@@ -91,6 +91,29 @@ def test_groups_by_time_left_then_risk_then_age(cast: Cast, as_: As) -> None:
     assert numbers(page) == [str(row.number) for row in (late, soon, high, low, later)]
 
 
+def test_the_panel_shows_the_first_row_as_displayed(cast: Cast, as_: As) -> None:
+    waiting(cast.support, seconds=3600, risk="low")
+    top = waiting(cast.support, seconds=7200, risk="critical")
+    assert f'hx-get="/northwind/requests/{top.number}/peek"' in get(as_(cast.bob))
+
+
+def test_decided_rows_stand_apart_the_newest_first(cast: Cast, as_: As) -> None:
+    low = waiting(cast.support, seconds=3600, risk="low")
+    decided = [waiting(cast.support, seconds=3600, risk=risk) for risk in ("critical", "low")]
+    ReviewRequest.objects.filter(pk__in=[row.pk for row in decided]).update(
+        state="approved", decided_at=now(), decided_by_name="Alice"
+    )
+    page = get(as_(cast.bob), "/northwind/queue?state=any")
+    assert numbers(page) == [str(row.number) for row in (low, decided[1], decided[0])]
+    assert numbers(page.split('data-group="done"')[1]) == [str(row.number) for row in reversed(decided)]
+
+
+def test_the_bare_address_of_a_workspace_is_its_queue(cast: Cast, as_: As) -> None:
+    for path in ("/northwind/", "/northwind"):
+        answer = as_(cast.bob).get(path, follow=True)
+        assert (answer.status_code, answer.request["PATH_INFO"]) == (200, "/northwind/queue")
+
+
 def test_hostile_text_is_shown_as_text(cast: Cast, as_: As) -> None:
     waiting(
         cast.support,

@@ -23,9 +23,10 @@ from reviewhub.reviews.ask import ask
 from reviewhub.reviews.claim import claim
 from reviewhub.reviews.comment import comment
 from reviewhub.reviews.decide import decide
+from reviewhub.reviews.filters import Filters
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.present import comment_out, question_out, request_detail, request_row
-from reviewhub.reviews.queries import Filters, listed
+from reviewhub.reviews.queries import listed
 from reviewhub.reviews.release import release
 from reviewhub.reviews.targets import request_target, run_target
 
