@@ -8,6 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from reviewhub.accounts.models import Member
+from tests.cast import PASSWORD, Cast, make_cast
+from tests.driver import AgentHttp, agent_of
+from tests.e2e.desk import PATIENCE, Visit
 
 from tests.running import running
 
@@ -45,3 +51,42 @@ def server(transactional_db: None, settings: Any) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def base_url() -> None:
     """pytest-base-url's fixture is not used: the address is known only once a test's server runs."""
+
+
+@pytest.fixture
+def cast(server: str) -> Cast:
+    made = make_cast()
+    made.alice.teams.add(made.support)
+    return made
+
+
+@pytest.fixture
+def agent(cast: Cast) -> AgentHttp:
+    return agent_of(cast.support)
+
+
+@pytest.fixture
+def visit(server: str, browser: Browser) -> Iterator[Visit]:
+    """Opens a page as a member, in a browser of their own; whatever the browser complains about fails the test."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def go(member: Member, path: str, **more: Any) -> Page:
+        context = browser.new_context(**more)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{server}/signin?next={path}")
+        page.fill("#em", member.person.email)
+        page.fill("#pw", PASSWORD)
+        page.click("main button[type=submit]")
+        page.wait_for_url(f"{server}{path}")
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    # A refused answer (409, 422) is logged by the browser as a failed resource; that is the product's own word.
+    assert [one for one in complaints if "status of 4" not in one] == []

@@ -3,74 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
-from reviewhub.accounts.models import Member
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.toolcalls.models import CallVersion, Decision
-from tests.cast import PASSWORD, Cast, make_cast
-from tests.driver import AgentHttp, PersonHttp, agent_of, call
+from tests.cast import Cast
+from tests.driver import AgentHttp, PersonHttp
+from tests.e2e.desk import PATIENCE, Visit, ask, is_live, rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
-Visit = Callable[..., Page]
-PATIENCE = 20_000  # milliseconds for a page of a busy machine; what must be quick is measured apart
-
-
-@pytest.fixture
-def cast(server: str) -> Cast:
-    made = make_cast()
-    made.alice.teams.add(made.support)
-    return made
-
-
-@pytest.fixture
-def agent(cast: Cast) -> AgentHttp:
-    return agent_of(cast.support)
-
-
-@pytest.fixture
-def visit(server: str, browser: Browser) -> Iterator[Visit]:
-    """Opens a page as a member, in a browser of their own; whatever the browser complains about fails the test."""
-    contexts: list[BrowserContext] = []
-    complaints: list[str] = []
-
-    def go(member: Member, path: str, **more: Any) -> Page:
-        context = browser.new_context(**more)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(f"{server}/signin?next={path}")
-        page.fill("#em", member.person.email)
-        page.fill("#pw", PASSWORD)
-        page.click("main button[type=submit]")
-        page.wait_for_url(f"{server}{path}")
-        return page
-
-    yield go
-    for context in contexts:
-        context.close()
-    # A refused answer (409, 422) is logged by the browser as a failed resource; that is the product's own word.
-    assert [one for one in complaints if "status of 4" not in one] == []
-
-
-def ask(agent: AgentHttp, **fields: Any) -> ReviewRequest:
-    """A tool call that waits, through the API, with all its events."""
-    paused = agent.pause(agent.run(title="Ticket")["id"], call(**fields)).ok()
-    return ReviewRequest.objects.get(pk=paused["tool_calls"][0]["request"]["id"])
-
-
-def is_live(page: Page) -> None:
-    expect(page.locator("#live")).to_have_text("Live", timeout=PATIENCE)
-
-
-def rows(page: Page) -> Any:
-    return page.locator(".list [data-group] .row")
 
 
 def approve(page: Page) -> None:
@@ -196,7 +139,7 @@ def test_the_whole_way_by_keyboard(cast: Cast, agent: AgentHttp, visit: Visit) -
     page.wait_for_selector("#outcome")
     assert Decision.objects.get(request_id=first.pk).message == "Use staging a r e"
     page.keyboard.press("u")
-    page.wait_for_url("**/northwind/queue")
+    page.wait_for_url("**/northwind/queue*")
     page.keyboard.press("?")
     expect(page.locator("#keys")).to_be_visible()
     page.keyboard.press("a")  # nothing happens behind an open dialog
