@@ -44,7 +44,22 @@
       node.classList.toggle("due--soon", left > 0 && left <= 900);
       $(".arc", node)?.setAttribute("stroke-dasharray", `${(37.7 * Math.min(1, Math.max(0, left / allowed))).toFixed(1)} 37.7`);
       announce(node, left);
+      if (left <= 0) over(node);
     });
+    $$("[data-ago]").forEach((node) => {
+      const passed = now - Number(node.dataset.ago);
+      if (passed >= 5 && passed < 86400) write(node, `${length(passed)} ago`);
+    });
+    $$("[data-age]").forEach((node) => write(node, `${length(now - Number(node.dataset.age))} old`));
+  };
+  const write = (node, words) => { if (node.textContent !== words) node.textContent = words; };
+  // The open request's time is over: what was typed stays, and nothing is offered that would be refused.
+  const over = (node) => {
+    const words = $("#decide-state [data-over]");
+    if (!words || !node.closest("#decide-state")) return;
+    words.textContent = words.dataset.over;
+    $$("#modes, #act-m").forEach((one) => one.remove());
+    lock();
   };
   // Screen readers hear the open request's deadline at five minutes and at one, not each second.
   const announce = (node, left) => {
@@ -66,22 +81,27 @@
     }
     region.textContent = words;
   };
-  setInterval(tick, 1000);
-  tick();
 
   // ---- forms: one click is one decision; what was typed survives a reload of the tab ----
   document.addEventListener("submit", (event) => {
-    const form = event.target;
-    if (!form.matches("[data-once]")) return;
-    if (form.dataset.sent) { event.preventDefault(); return; }
-    form.dataset.sent = "1";
+    const sent = event.target;
+    if (!sent.matches("[data-once]")) return;
+    if (sent.dataset.sent) { event.preventDefault(); return; }
+    sent.dataset.sent = "1";
     const button = event.submitter;
     if (button) {
       button.classList.add("is-busy");
       button.setAttribute("aria-busy", "true");
     }
-    if (form.dataset.draft) sessionStorage.removeItem(`draft-${form.dataset.draft}`);
+    if (sent.dataset.draft) sessionStorage.setItem("sent", sent.dataset.draft);
   });
+  // A draft goes when its answer was taken, which leads to the request's own address; an error, a conflict or the one
+  // more step before an irreversible call answers at another one and keeps it, and so does a walk back.
+  const sentDraft = sessionStorage.getItem("sent");
+  sessionStorage.removeItem("sent");
+  if (sentDraft && location.pathname === `${home}requests/${sentDraft.split("-")[0]}` && performance.getEntriesByType("navigation")[0]?.type === "navigate") {
+    sessionStorage.removeItem(`draft-${sentDraft}`);
+  }
   // A page that comes back from the history may be sent again: the server knows the key and answers the same.
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) location.reload();
@@ -95,16 +115,20 @@
     window.addEventListener("beforeunload", (event) => { if (dirty) event.preventDefault(); });
   }
   const form = $("[data-draft]");
+  let touched = false;
+  // Whoever opened a form writes: letters go to its first field and are no shortcuts, until Escape.
+  let writing = form?.hasAttribute("data-opened") ? $("[autofocus]") : null;
   const typedIn = () => (form ? [...form.elements].filter((one) => one.name && one.matches("textarea, input[type=text]")) : []);
   if (form) {
     const key = `draft-${form.dataset.draft}`;
     const kept = JSON.parse(sessionStorage.getItem(key) || "{}");
     typedIn().forEach((one) => { if (kept[one.name] !== undefined && one.value === one.defaultValue) one.value = kept[one.name]; });
     document.addEventListener("input", (event) => {
-      if (event.target.form !== form) return;
-      const changed = typedIn().filter((one) => one.value !== one.defaultValue).map((one) => [one.name, one.value]);
-      sessionStorage.setItem(key, JSON.stringify(Object.fromEntries(changed)));
+      if (!typedIn().includes(event.target)) return;
+      kept[event.target.name] = event.target.value;
+      sessionStorage.setItem(key, JSON.stringify(kept));
     });
+    ["focusin", "input"].forEach((kind) => document.addEventListener(kind, (event) => { if (event.target.form === form) touched = true; }));
   }
   $$("form[data-auto]").forEach((one) => one.addEventListener("change", (event) => {
     if (!event.target.closest(".drop__panel")) one.requestSubmit();
@@ -145,17 +169,36 @@
     mark();
     $(".row__link", place).focus({ preventScroll: true });
     place.scrollIntoView({ block: "nearest" });
-    clearTimeout(peeking);
-    peeking = setTimeout(() => { if (window.htmx && $("#peek")) window.htmx.ajax("GET", `${place.dataset.href}/peek`, { target: "#peek", swap: "innerHTML" }); }, 80);
+    peek();
   };
-  const mark = () => rows().forEach((row) => {
-    row.classList.toggle("is-on", row === place);
-    $(".row__link", row).toggleAttribute("aria-current", row === place);
-  });
-  if (rows().length && $("#peek")) { place = rows()[0]; mark(); }
+  const peek = () => {
+    clearTimeout(peeking);
+    // The panel itself asks, so that answers come in the order of the questions.
+    peeking = setTimeout(() => { if (window.htmx && $("#peek")) window.htmx.ajax("GET", `${place.dataset.href}/peek`, { source: "#peek", target: "#peek", swap: "innerHTML" }); }, 80);
+  };
+  const mark = () => {
+    rows().forEach((row) => {
+      row.classList.toggle("is-on", row === place);
+      $(".row__link", row).toggleAttribute("aria-current", row === place);
+    });
+    if ($("#list")) sessionStorage.setItem("queue", JSON.stringify({ home, search: location.search, index: rows().indexOf(place) }));
+  };
+  // Back from a request: its row, or what stands in its place now; else the first row, which the panel shows already.
+  const queue = JSON.parse(sessionStorage.getItem("queue") || "{}");
+  if ($("#list")) {
+    const all = rows();
+    const back = location.hash.startsWith("#rq-");
+    place = (back && (all.find((row) => `#${row.id}` === location.hash) || all[Math.min(all.length - 1, Math.max(0, queue.index ?? 0))])) || all[0] || null;
+    mark();
+    if (back && place) {
+      place.scrollIntoView({ block: "center" });
+      $("#peek")?.setAttribute("hx-get", `${place.dataset.href}/peek`);
+    }
+  }
+  if (queue.home === home) $$("[data-back]").forEach((one) => { one.href = `${home}queue${queue.search}#rq-${one.dataset.back}`; });
   document.addEventListener("focusin", (event) => {
-    const row = event.target.closest(".row");
-    if (row && row !== place) { place = row; mark(); }
+    const row = event.target.closest(".list [data-group] .row");
+    if (row && row !== place) { place = row; mark(); peek(); }
   });
 
   const bulk = $("[data-bulk]");
@@ -183,6 +226,7 @@
   document.addEventListener("visibilitychange", () => { if (document.hidden) hiddenSince = Date.now(); });
   const arrived = () => {
     if (!buffer) return;
+    $$(".row", buffer).forEach((row) => { if ($(".gone-mark", row)) row.remove(); });
     const waiting = $$(".row", buffer);
     const nobodyLooks = hiddenSince && document.hidden && Date.now() - hiddenSince > 60000 && !$(".row__pick :checked");
     if (waiting.length && (!rows().length || nobodyLooks)) { reveal(); return; }
@@ -224,8 +268,13 @@
     if (live.textContent !== words) live.textContent = words;
   };
   if (window.htmx) {
-    // Called anew for each try, so a connection that comes back asks for what it missed.
-    window.htmx.createWebSocket = (url) => new WebSocket(`${url}?since=${encodeURIComponent(since)}`);
+    // Called anew for each try, so a connection that comes back asks for what it missed. The queue says what it is
+    // narrowed down to.
+    window.htmx.createWebSocket = (url) => {
+      const query = new URLSearchParams($("#list") ? location.search : "");
+      query.set("since", since);
+      return new WebSocket(`${url}?${query}`);
+    };
     window.htmx.config.wsReconnectDelay = (tries) => [1, 2, 4, 8, 15][Math.min(tries, 4)] * 1000 * (0.75 + Math.random() / 2);
     // Of what the server tells, only what this page shows is swapped in; a row that stands here already is not new.
     window.htmx.defineExtension("known", {
@@ -263,7 +312,7 @@
       tick();
     };
     body.addEventListener("htmx:wsAfterMessage", heard);
-    body.addEventListener("htmx:afterRequest", (event) => { if (event.target.id === "live-poke") heard(); });
+    body.addEventListener("htmx:afterRequest", (event) => { if (event.detail.requestConfig?.elt.id === "live-poke") heard(); });
     // What is being typed into, or has focus, is never replaced.
     body.addEventListener("htmx:oobBeforeSwap", (event) => {
       if (event.detail.target?.contains(document.activeElement) && document.activeElement !== body) event.preventDefault();
@@ -276,50 +325,74 @@
     if (!form) return;
     [...form.elements].forEach((one) => { if (one.matches("button")) one.disabled = true; });
     form.dataset.sent = "1";
+    writing = null;
   };
+  setInterval(tick, 1000);
+  tick();
 
   // ---- keys ----
   const typing = (target) => target.closest("input:not([type=checkbox],[type=radio]), textarea, select, [contenteditable]");
-  const click = (selector) => { const node = $(selector); if (node) node.click(); return !!node; };
+  // Once a key leads away, those that follow were meant for the page that comes.
+  let leaving = false;
+  const visit = (address) => { leaving = true; location.href = address; };
   const jump = { q: "queue", r: "runs", l: "audit", p: "policy" };
-  let lead = 0;
+  let lead = -Infinity;
   const queueKeys = {
     j: () => go(1),
     k: () => go(-1),
     x: () => place && $(".row__pick input", place)?.click(),
     n: () => pill && !pill.hidden && pill.click(),
-    a: () => visit("?mode=approve#decide"),
-    e: () => visit("?mode=edit"),
-    r: () => visit("?mode=reject#decide"),
-    s: () => visit("?mode=respond#decide"),
-    q: () => visit("?mode=ask#decide"),
-    c: () => visit(""),
+    a: () => answer("?mode=approve"),
+    e: () => answer("?mode=edit"),
+    r: () => answer("?mode=reject"),
+    s: () => answer("?mode=respond"),
+    q: () => answer("?mode=ask"),
+    c: () => claim(),
   };
-  const visit = (rest) => { if (place) location.href = place.dataset.href + rest; };
+  const answer = (rest) => { if (place) visit(place.dataset.href + rest); };
+  // Claims the row, or gives it back; the answer is the row's cells.
+  const claim = () => {
+    if (!place || !window.htmx) return;
+    const row = place;
+    if (!$(".row__pick input", row)) { tell("You cannot decide on this request"); return; }
+    const values = { csrfmiddlewaretoken: $("[name=csrfmiddlewaretoken]").value };
+    if ($("[data-mine]", row)) values.release = "1";
+    window.htmx.ajax("POST", `${row.dataset.href}/claim`, { source: body, swap: "none", values })
+      .then(() => tell($(".claim", row) ? `Claimed by ${$(".claim > span:last-child", row).textContent}` : "Not claimed"));
+  };
   document.addEventListener("keydown", (event) => {
     const key = event.key;
     if ((event.ctrlKey || event.metaKey) && key.toLowerCase() === "k") { event.preventDefault(); open("find"); return; }
     if ((event.ctrlKey || event.metaKey) && key === "Enter" && !$("dialog[open]")) {
-      const target = event.target.form || form;
-      if (target && target.matches("[data-once]")) { event.preventDefault(); target.requestSubmit(); }
+      // Only what somebody is at: a page that was just opened is read first. A key that is held down counts once.
+      const target = event.target.form || (touched ? form : null);
+      const button = target?.matches("[data-once]") && $("[type=submit]:not([name])", target);
+      if (button) event.preventDefault();
+      if (button && !button.disabled && !event.repeat && !leaving) target.requestSubmit(button);
       return;
     }
+    if (leaving && key !== "Escape") { if (key === "Enter") event.preventDefault(); return; }
     if (key === "Escape") {
+      leaving = false;
+      writing = null;
       $$("details.drop[open]").forEach((one) => { one.open = false; $("summary", one).focus(); });
       if (typing(event.target)) event.target.blur();
       return;
     }
-    if (body.dataset.keys === "off" || event.ctrlKey || event.metaKey || event.altKey || $("dialog[open]") || typing(event.target)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || $("dialog[open]") || typing(event.target)) return;
+    if (key === "Enter" && place && !event.target.closest("a, button, summary, label, input")) { event.preventDefault(); answer(""); return; }
+    if (body.dataset.keys === "off") return;
+    if (writing && key.length === 1 && key !== " ") { writing.focus(); return; }
     const now = performance.now();
-    if (now - lead < 900 && jump[key]) { event.preventDefault(); location.href = home + jump[key]; return; }
+    if (now - lead < 900 && jump[key]) { event.preventDefault(); visit(home + jump[key]); return; }
     if (key === "g") { lead = now; return; }
     let hit = true;
     if (key === "?") open("keys");
     else if (key === "/") { const box = $("#q"); box && box.offsetParent ? box.focus() : open("find"); }
     else if (key === "m" && $("#cm")) $("#cm").focus();
     else if ($("#list") && queueKeys[key]) queueKeys[key]();
-    else if (/^[a-z]$/.test(key) && $(`[data-key-form="${key}"]`)) $(`[data-key-form="${key}"]`).requestSubmit();
-    else if (/^[a-z]$/.test(key)) hit = click(`[data-key="${key}"]`);
+    else if (/^[a-z]$/.test(key) && $(`[data-key-form="${key}"]`)) { leaving = true; $(`[data-key-form="${key}"]`).requestSubmit(); }
+    else if (/^[a-z]$/.test(key) && $(`[data-key="${key}"]`)) visit($(`[data-key="${key}"]`).href);
     else hit = false;
     if (hit) event.preventDefault();
   });

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 from urllib.parse import quote
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 
@@ -72,6 +72,20 @@ def page(action: Action, of: Callable[..., tuple[Any, Target]] | None = None) ->
         return run
 
     return wrap
+
+
+def posted(view: View) -> View:
+    """Makes a view answer POST only. Whoever comes by GET (a tab that is restored) gets the page above: its form's."""
+
+    @functools.wraps(view)
+    def run(request: HttpRequest, **rest: Any) -> HttpResponse:
+        if request.method in ("GET", "HEAD"):
+            return redirect(request.path.rpartition("/")[0])
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        return view(request, **rest)
+
+    return run
 
 
 def actor(request: HttpRequest, caller: MemberCaller) -> Actor:

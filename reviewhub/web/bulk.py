@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.views.decorators.http import require_POST
 from reviewhub_agents import canonical, wire
 from reviewhub_agents.canonical import BadJson
 
@@ -18,7 +17,7 @@ from reviewhub.reviews.decide import decide
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import visible
 from reviewhub.reviews.targets import request_target
-from reviewhub.web.access import actor, page
+from reviewhub.web.access import actor, page, posted
 from reviewhub.web.render import show
 
 MOST = 50
@@ -48,7 +47,7 @@ class Result:
     words: str
 
 
-@require_POST
+@posted
 @page(Action.QUEUE_READ)
 def bulk(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Names what is about to be decided, or says why it cannot be done together."""
@@ -66,7 +65,7 @@ def bulk(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     )
 
 
-@require_POST
+@posted
 @page(Action.QUEUE_READ)
 def send(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Decides one by one, each in its own transaction; says for each what became of it."""

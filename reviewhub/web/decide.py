@@ -12,11 +12,11 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 from reviewhub_agents import canonical, wire
 from reviewhub_agents.canonical import BadJson
 
 from reviewhub.accounts.permissions import Action, MemberCaller, require
+from reviewhub.core.clock import now
 from reviewhub.core.errors import Conflict, Invalid, ReviewHubError
 from reviewhub.core.limits import limits
 from reviewhub.reviews.ask import ask as ask_agent
@@ -29,11 +29,13 @@ from reviewhub.reviews.lock import check_open, check_shown
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import by_number
 from reviewhub.reviews.release import release as release_request
+from reviewhub.reviews.rows import Row
 from reviewhub.reviews.states import RequestState
 from reviewhub.reviews.targets import request_target
-from reviewhub.web.access import actor, page
+from reviewhub.web.access import actor, page, posted
 from reviewhub.web.confirm import Confirmation, confirmation, is_irreversible
 from reviewhub.web.evidence import Evidence, evidence
+from reviewhub.web.render import show
 from reviewhub.web.review import Typed, find, render_review
 from reviewhub.web.schema_fields import Field, changes, raw_changes
 
@@ -58,13 +60,15 @@ class NotSent(Exception):
         self.errors = list(errors)
 
 
-@require_POST
+@posted
 @page(Action.REQUEST_DECIDE, of=find)
 def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
-    """Sends a decision. Whatever goes wrong, what was typed is kept."""
+    """Sends a decision. Whatever goes wrong, what was typed is kept; `back` asks for the form as it was filled in."""
     shown = evidence(row, caller)
     given = request.POST
     typed, tree = _read(given, row, shown)
+    if given.get("back"):
+        return render_review(request, caller, row, typed=_with(typed, []))
     try:
         _check(given, row, shown, typed)
         body = wire.DecideBody.from_tree(tree, limits=limits())
@@ -113,7 +117,7 @@ def _is_repeat(caller: MemberCaller, row: ReviewRequest, body: wire.DecideBody) 
     return not is_as_shown and row.reviews.filter(member=caller.member).exists()
 
 
-@require_POST
+@posted
 @page(Action.REQUEST_ASK, of=find)
 def ask(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
     """Asks the agent; the request stays as it is."""
@@ -129,7 +133,7 @@ def ask(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpR
     return redirect(f"/{caller.member.workspace.slug}/requests/{row.number}")
 
 
-@require_POST
+@posted
 @page(Action.REQUEST_COMMENT, of=find)
 def comment(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
     """Writes something for the other reviewers."""
@@ -140,18 +144,27 @@ def comment(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> H
     return redirect(f"/{caller.member.workspace.slug}/requests/{row.number}#activity")
 
 
-@require_POST
+@posted
 @page(Action.REQUEST_CLAIM, of=find)
 def claim(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
     """Takes the request for a while, or gives it back."""
     by = actor(request, caller)
-    if request.POST.get("release"):
-        release_request(request_id=row.pk, member=caller.member, actor=by)
-    else:
-        take_over = request.POST.get("take_over") == "1"
-        claim_request(request_id=row.pk, member=caller.member, actor=by, take_over=take_over)
-    back = "queue" if request.POST.get("back") == "queue" else f"requests/{row.number}"
-    return redirect(f"/{caller.member.workspace.slug}/{back}")
+    in_place = "HX-Request" in request.headers  # a row of the queue, which stays where it is
+    try:
+        if request.POST.get("release"):
+            release_request(request_id=row.pk, member=caller.member, actor=by)
+        else:
+            take_over = request.POST.get("take_over") == "1"
+            claim_request(request_id=row.pk, member=caller.member, actor=by, take_over=take_over)
+    except Conflict:
+        if not in_place:
+            raise
+    if not in_place:
+        return redirect(f"/{caller.member.workspace.slug}/requests/{row.number}")
+    # It says who has the request now, whoever was quicker.
+    fresh = by_number(row.workspace_id, row.number)
+    context = {"row": Row(fresh, now(), caller), "oob": True}
+    return show(request, caller, "web/_cells.html", context)
 
 
 def _read(given: QueryDict, row: ReviewRequest, shown: Evidence) -> tuple[Typed, dict[str, Any]]:
@@ -192,6 +205,8 @@ def _read(given: QueryDict, row: ReviewRequest, shown: Evidence) -> tuple[Typed,
         value=given.get("value", ""),
         raw=given.get("raw", ""),
         confirm=given.get("confirm", ""),
+        seen=bool(given.get("seen")),
+        is_json=bool(given.get("value_json")),
         fields=filled,
         errors=errors,
         as_json=as_json,

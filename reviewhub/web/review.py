@@ -59,6 +59,8 @@ class Typed:
     value: str = ""
     raw: str = ""
     confirm: str = ""
+    seen: bool = False
+    is_json: bool = False
     fields: list[Field] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     confirmation: Confirmation | None = None
@@ -149,21 +151,30 @@ def _context(caller: MemberCaller, row: ReviewRequest, typed: Typed) -> dict[str
     at = now()
     shown = evidence(row, caller)
     modes = modes_for(row, shown.requirement)
-    mode = typed.mode if typed.mode in modes else next(iter(modes), "approve")
+    asked = mode_asked(typed.mode, modes)
+    mode = asked or next(iter(modes), "approve")
+    is_open = row.state == RequestState.PENDING
+    is_late = is_open and row.deadline_at is not None and row.deadline_at <= at
+    may_decide = allowed(caller, Action.REQUEST_DECIDE, request_target(row))
+    form = typed.fields or (fields_for(shown) if mode == "edit" else [])
     before, after = neighbours(scope_of(caller), row)
     return {
         "row": row,
         "line": Row(row, at, caller),
         "evidence": shown,
         "repeats": row.repeats.select_related("branch").prefetch_related("requests").order_by("created_at"),
-        "is_open": row.state == RequestState.PENDING,
-        "is_late": row.deadline_at is not None and row.deadline_at <= at,
-        "can_decide": allowed(caller, Action.REQUEST_DECIDE, request_target(row)),
+        "here": f"/{caller.member.workspace.slug}/requests/{row.number}",
+        "is_open": is_open,
+        "is_late": is_late,
+        "can_decide": may_decide,
+        "takes_answer": is_open and not is_late and may_decide,
         "modes": [(name, *MODES[name]) for name in modes],
         "mode": mode,
+        "is_opened": asked != "",
         "typed": typed,
         "conflict": None,
-        "fields": typed.fields or (fields_for(shown) if mode == "edit" else []),
+        "fields": form,
+        "first_field": _first(form),
         "raw_text": escaped(raw_text(shown.text, shown.secret_paths)) if typed.as_json else "",
         "key": uuid.uuid4(),
         "voted": _has_approved(caller, row, shown),
@@ -191,6 +202,19 @@ def modes_for(row: ReviewRequest, stored: Stored) -> list[str]:
     return found if row.kind == ReviewRequest.Kind.UNKNOWN else [*found, "ask"]
 
 
+def mode_asked(name: str, modes: list[str]) -> str:
+    """The form that was asked for: by its name, or as what has its key here. Empty for none of this request's."""
+    if name in modes or name not in MODES:
+        return name if name in modes else ""
+    return next((one for one in modes if MODES[one][2] == MODES[name][2]), "")
+
+
+def _first(form: list[Field]) -> str:
+    """The path of the field to begin with: the first that is wrong, else the first that can be changed."""
+    ready = [one for one in form if one.control != "locked"]
+    return next((one.path for one in [*(one for one in ready if one.error), *ready]), "-")
+
+
 def _talk(row: ReviewRequest) -> Talk | None:
     """The end of the conversation at the gate; a broken checkpoint costs this part only, the arguments stand apart."""
     checkpoint = row.tool_call.checkpoint
@@ -206,6 +230,9 @@ def _talk(row: ReviewRequest) -> Talk | None:
 def _calls(row: ReviewRequest) -> list[Called]:
     calls = ToolCall.objects.filter(branch_id=row.branch_id, created_at__lte=row.created_at)
     calls = calls.exclude(pk=row.tool_call_id).select_related("branch")
+    if row.tool_call.pause_id is not None:
+        # What was proposed in the same pause waits beside it and did not come before.
+        calls = calls.exclude(pause_id=row.tool_call.pause_id)
     return called(list(calls.order_by("-created_at", "-position")[:CALLS_SHOWN]))
 
 

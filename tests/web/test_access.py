@@ -19,11 +19,13 @@ from tests.cast import Cast, make_test_agent
 from tests.web.make import waiting
 
 As = Callable[[Member], Client]
+ANSWERS = ("queue/", "requests/")
 OPEN = {"", "signin", "signout", "account", "account/look", "account/password"}
 
 # Address below the workspace → method, and what alice (admin, no team), bob (reviewer, own team), dave (reviewer, other
 # team) and carol (manager) get. Mallory (other workspace) always gets 404. "ok" is anything that is no refusal.
 PAGES: dict[str, tuple[str, str]] = {
+    "": ("get", "ok ok ok ok"),
     "queue": ("get", "ok ok ok ok"),
     "queue/bulk": ("post", "ok ok ok ok"),
     "queue/bulk/send": ("post", "ok ok ok ok"),
@@ -123,6 +125,9 @@ def test_who_may(path: str, cast: Cast, ids: dict[str, Any], as_: As) -> None:
 
 @pytest.mark.parametrize("path", [path for path, (method, _) in PAGES.items() if method == "post"])
 def test_b48_what_changes_something_takes_a_post(path: str, cast: Cast, ids: dict[str, Any], as_: As) -> None:
-    client = as_(cast.bob)
-    assert client.get(address(path, ids)).status_code == 405
-    assert client.head(address(path, ids)).status_code == 405
+    client, where = as_(cast.bob), address(path, ids)
+    for answer in (client.get(where), client.head(where)):
+        if path.startswith(ANSWERS):  # a tab that is restored gets the page whose form it was
+            assert (answer.status_code, answer.headers["Location"]) == (302, where.rpartition("/")[0])
+        else:
+            assert answer.status_code == 405

@@ -106,13 +106,20 @@ def ago(at: datetime | None, now: datetime) -> SafeString:
     """How long ago, with the exact time in UTC behind it."""
     if at is None:
         return mark_safe('<span class="mute">never</span>')
-    return format_html('<time datetime="{}" title="{}">{}</time>', iso(at), exact(at), durations.ago(at, now))
+    return format_html(
+        '<time datetime="{}" title="{}" data-ago="{}">{}</time>',
+        iso(at),
+        exact(at),
+        int(at.timestamp()),
+        durations.ago(at, now),
+    )
 
 
 @register.simple_tag
-def age(at: datetime, now: datetime) -> str:
+def age(at: datetime, now: datetime) -> SafeString:
     """`11 m old`."""
-    return f"{durations.length((now - at).total_seconds())} old"
+    words = f"{durations.length((now - at).total_seconds())} old"
+    return format_html('<span data-age="{}">{}</span>', int(at.timestamp()), words)
 
 
 @register.filter
