@@ -99,8 +99,9 @@ class Row:
 
     @property
     def can_pick(self) -> bool:
-        """Whether this person may decide it, as far as role and teams say; what they did before is asked then."""
-        return self.is_open and allowed(self.caller, Action.REQUEST_DECIDE, request_target(self.request))
+        """Whether this person may decide it, as far as time, role and teams say; what they did before is asked then."""
+        is_takeable = self.is_open and self.group != "late"
+        return is_takeable and allowed(self.caller, Action.REQUEST_DECIDE, request_target(self.request))
 
     @property
     def bulk(self) -> str:

@@ -144,6 +144,15 @@ def test_a_request_whose_time_is_over_offers_no_form(cast: Cast, as_: As) -> Non
     assert 'id="decide-form"' not in page
     assert 'name="f:/amount"' not in page
     assert 'id="modes"' not in page
+    assert "it is denied" not in page
+    assert "/claim" not in page
+
+
+def test_the_queue_offers_nothing_for_a_request_whose_time_is_over(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support, seconds=-5)
+    client = as_(cast.bob)
+    assert 'name="pick"' not in client.get("/northwind/queue").content.decode()
+    assert "mode=approve" not in get(client, row, "/peek")
 
 
 def test_a_claim_in_place_answers_with_the_rows_cells(cast: Cast, as_: As) -> None:
