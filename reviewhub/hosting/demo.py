@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reviewhub.accounts.models import Member, Team
+from reviewhub.accounts.models import Agent, Member, Team
 from reviewhub.core.actors import SYSTEM
 from reviewhub.hosting.adopt import adopt
 from reviewhub.hosting.start import start
@@ -13,6 +13,7 @@ from reviewhub.policies.rules import Policy, Rule
 from reviewhub.runs.models import Run
 
 NAME = "Support agent (demo)"
+GRAPH = "support"
 NOTE = "The demo's own rules: it may read orders and write e-mails, refunds wait"
 RULES = (
     Rule(name="Demo: orders may be read", tool="shop.read_order", action="allow"),
@@ -24,7 +25,20 @@ WISH = "Order 8812 arrived with a crushed corner. I want my money back."
 def start_demo(*, team: Team, owner: Member | None) -> Run:
     """Adopts the support agent into `team` and starts one run: its refund waits as soon as a worker took it up."""
     _let_pass(team)
-    agent = adopt(team=team, graph="support", name=NAME, owner=owner, actor=SYSTEM)
+    return demo_run(adopt(team=team, graph=GRAPH, name=NAME, owner=owner, actor=SYSTEM))
+
+
+def demo_agent() -> Agent | None:
+    """The demo agent of this installation, the one that was made first; None where there is none."""
+    return Agent.objects.filter(graph=GRAPH).select_related("team").order_by("created_at").first()
+
+
+def demo_run(agent: Agent) -> Run:
+    """One more run of the demo agent.
+
+    Raises:
+        AgentStopped: it is stopped.
+    """
     return start(agent=agent, given={"wish": WISH}, actor=SYSTEM, title="Crushed corner, order 8812")
 
 

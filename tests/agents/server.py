@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import httpx
@@ -15,6 +16,15 @@ def transport(before: Callable[[httpx.Request], None] = lambda request: None) ->
     server = Client()
 
     def answer(request: httpx.Request) -> httpx.Response:
+        # Django gives coroutines connections of their own, in which the test's transaction cannot be seen.
+        loop = asyncio._get_running_loop()
+        asyncio._set_running_loop(None)
+        try:
+            return respond(request)
+        finally:
+            asyncio._set_running_loop(loop)
+
+    def respond(request: httpx.Request) -> httpx.Response:
         before(request)
         response = server.generic(
             request.method,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError, call_command
 from reviewhub_agents.demos import support_shop
 
+from reviewhub.accounts.models import Agent
 from reviewhub.core.actors import SYSTEM
+from reviewhub.core.clock import now
 from reviewhub.hosting.demo import RULES, start_demo
 from reviewhub.hosting.resume import resume
 from reviewhub.policies.defaults import first_policy
@@ -51,3 +55,18 @@ def test_a_second_demo_adds_no_agent_and_no_policy(cast: Cast) -> None:
         *(rule.name for rule in RULES),
         "One approval within a day",
     ]
+
+
+def test_the_command_makes_another_request(cast: Cast) -> None:
+    with pytest.raises(CommandError, match="no demo agent"):
+        call_command("demo_run")
+    start_demo(team=cast.support, owner=None)
+    version = PolicyVersion.objects.count()
+    call_command("demo_run", stdout=io.StringIO())
+    for pk in claimable().values_list("pk", flat=True):
+        resume(resumption_id=pk, owner="worker")
+    assert ReviewRequest.objects.filter(tool_name="shop.refund", state="pending").count() == 2
+    assert PolicyVersion.objects.count() == version
+    Agent.objects.update(stopped_at=now())
+    with pytest.raises(CommandError, match="stopped"):
+        call_command("demo_run")
