@@ -24,7 +24,7 @@ Verdict = Literal["approve", "edit", "reject", "respond"]
 OnTimeout = Literal["deny", "allow"]
 VERDICTS: tuple[Verdict, ...] = ("approve", "edit", "reject", "respond")
 EFFECTS = ("read", "idempotent", "once")
-NOT_REGISTERED = "the tool is not registered: its agent has to register it with PUT /tools/…"
+NOT_REGISTERED = "the tool is not registered (its agent has to register it with PUT /tools/…)"
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 _ONLY_REQUIRE = (

@@ -14,7 +14,6 @@ from reviewhub.accounts.models import Member
 from tests.cast import PASSWORD, Cast, make_cast
 from tests.driver import AgentHttp, agent_of
 from tests.e2e.desk import PATIENCE, Visit
-
 from tests.running import running
 
 # Playwright's loop runs in this thread, so Django takes every ORM call of a test for one in a coroutine.

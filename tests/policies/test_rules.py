@@ -79,8 +79,8 @@ def test_no_policy_means_one_approval_of_the_agents_team():
     answer = evaluate(policy(), replace(REFUND, tool="exfiltrate_data", registered=False, effect=None))
     assert answer.requirement == Requirement(team="Support")
     assert answer.text == (
-        "1 approval from Support: no rule matches; the tool is not registered: its agent has to register it with"
-        " PUT /tools/…."
+        "1 approval from Support: no rule matches; the tool is not registered (its agent has to register it with"
+        " PUT /tools/…)."
     )
 
 
