@@ -223,6 +223,16 @@ def require(caller: Caller, action: Action, target: Target) -> None:
     raise Forbidden()
 
 
+def roles_for(action: Action) -> list[str]:
+    """The roles that may do `action`, at least in their own teams."""
+    return [role for role in Role.values if action in ANYWHERE[role] | IN_OWN_TEAMS[role]]
+
+
+def is_for_teams(action: Action) -> bool:
+    """Whether only members of a team that something belongs to do this to it, whatever their role."""
+    return action in _DECIDING
+
+
 def scope_of(caller: Caller) -> Scope:
     """What `caller`'s lists hold at most; for somebody inactive that is nothing.
 

@@ -85,6 +85,11 @@ def find(name: str) -> Kind:
         raise UnknownKind(f"audit kind {name!r} is not registered") from None
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 run`, `2 runs`: for the sentences of kinds."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def names() -> list[str]:
     """Every registered name, sorted."""
     return sorted(_kinds)
@@ -109,7 +114,7 @@ def _names(says: str) -> set[str]:
     return found
 
 
-@kind("audit.erased", says="{actor} erased what {count} events said: {because}")
+@kind("audit.erased", says="{actor} erased what {events_said} said: {because}")
 class AuditErased(Payload):
     """Payloads were erased; the events and their leaves stay."""
 
@@ -117,6 +122,6 @@ class AuditErased(Payload):
     event_ids: list[int]
 
     @property
-    def count(self) -> int:
-        """How many."""
-        return len(self.event_ids)
+    def events_said(self) -> str:
+        """How many, as words."""
+        return counted(len(self.event_ids), "event")

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from reviewhub.audit.kinds import Payload, kind
+from reviewhub.audit.kinds import Payload, counted, kind
+
+DEEDS = {
+    "reject": "rejected",
+    "respond": "answered in place of",
+    "deny": "denied",
+    "expire": "ended",
+    "withdraw": "withdrew",
+    "cancel": "cancelled",
+    "skip": "skipped",
+}
 
 
 @kind(
     "pause.opened",
-    says="{actor} paused with {calls} tool call(s): {waiting} waiting, {allowed} allowed, {denied} denied",
+    says="{actor} paused with {calls_said}: {waiting} waiting, {allowed} allowed, {denied} denied",
 )
 class PauseOpened(Payload):
     calls: int
@@ -17,6 +27,11 @@ class PauseOpened(Payload):
     checkpoint: str
     state_hash: str
     policy_version: int
+
+    @property
+    def calls_said(self) -> str:
+        """How many, as words."""
+        return counted(self.calls, "tool call")
 
 
 @kind("call.allowed", says="Policy allowed {tool}: {because}")
@@ -81,11 +96,16 @@ class CallAskedAgain(Payload):
     because: str
 
 
-@kind("call.cancelled", says="{tool} may not run any more: {type} by {actor}")
+@kind("call.cancelled", says="{tool} may not run any more: {actor} {deed} it")
 class CallCancelled(Payload):
     tool: str
     digest: str
     type: str
+
+    @property
+    def deed(self) -> str:
+        """What was done to it."""
+        return DEEDS.get(self.type, "ended")
 
 
 @kind("run.cancelled", says="{actor} cancelled the run: {reason}")
@@ -112,10 +132,15 @@ class BranchSuperseded(Payload):
     reason: str
 
 
-@kind("agent.stopped", says="{actor} stopped {agent}: {runs} run(s) cancelled")
+@kind("agent.stopped", says="{actor} stopped {agent}: {runs_said} cancelled")
 class AgentStopped(Payload):
     agent: str
     runs: int
+
+    @property
+    def runs_said(self) -> str:
+        """How many, as words."""
+        return counted(self.runs, "run")
 
 
 @kind("agent.started", says="{actor} lets {agent} work again")

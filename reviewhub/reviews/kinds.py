@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from reviewhub.audit.kinds import Payload, kind
 
+WISHES = {"edit": "change and approve", "respond": "answer in place of"}
+DEEDS = {
+    "approve": "approved #{number}",
+    "edit": "approved #{number} with changes",
+    "reject": "rejected #{number}",
+    "respond": "answered in place of #{number}",
+    "expire": "closed #{number}, which nobody answered in time",
+    "withdraw": "withdrew #{number}",
+    "cancel": "cancelled #{number}",
+    "happened": "said that #{number} happened",
+    "did_not_happen": "said that #{number} did not happen",
+    "skip": "went on without an answer to #{number}",
+}
+
 
 @kind("request.opened", says="Request #{number} opened: {sentence}")
 class RequestOpened(Payload):
@@ -16,7 +30,7 @@ class RequestOpened(Payload):
     again_of: int | None = None
 
 
-@kind("request.voted", says="{actor} voted {verdict} on #{number}")
+@kind("request.voted", says="{actor} voted to {wish} #{number}")
 class RequestVoted(Payload):
     number: int
     tool: str
@@ -28,8 +42,13 @@ class RequestVoted(Payload):
     approvals: int
     needed: int
 
+    @property
+    def wish(self) -> str:
+        """What they want to happen to it."""
+        return WISHES.get(self.verdict, self.verdict)
 
-@kind("request.decided", says="{actor} decided {type} on #{number}: {sentence}")
+
+@kind("request.decided", says="{actor} {deed}: {sentence}")
 class RequestDecided(Payload):
     number: int
     type: str
@@ -41,6 +60,11 @@ class RequestDecided(Payload):
     note: str = ""
     policy_version: int = 0
     waited_ms: int = 0
+
+    @property
+    def deed(self) -> str:
+        """What they did, with the number in its place."""
+        return DEEDS[self.type].format(number=self.number)
 
 
 @kind("request.changed", says="{actor} changed the arguments of #{number}")

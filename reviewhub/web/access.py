@@ -19,8 +19,8 @@ from reviewhub.accounts.actors import actor_for
 from reviewhub.accounts.models import Member, Person
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, require
 from reviewhub.core.actors import Actor
-from reviewhub.core.errors import NotFound, ReviewHubError
-from reviewhub.web.oops import oops
+from reviewhub.core.errors import Forbidden, NotFound, ReviewHubError
+from reviewhub.web.oops import oops, refused
 
 T = TypeVar("T")
 View = Callable[..., HttpResponse]
@@ -57,6 +57,7 @@ def page(action: Action, of: Callable[..., tuple[Any, Target]] | None = None) ->
                 return redirect(f"/signin?next={quote(request.get_full_path())}")
             if person.must_change_password:
                 return redirect("/account")
+            caller: MemberCaller | None = None
             try:
                 caller = enter(person, slug)
                 if of is None:
@@ -65,6 +66,8 @@ def page(action: Action, of: Callable[..., tuple[Any, Target]] | None = None) ->
                 thing, target = of(caller, **rest)
                 require(caller, action, target)
                 return view(request, caller, thing)
+            except Forbidden as error:
+                return refused(request, caller, action, error) if caller else oops(request, error)
             except ReviewHubError as error:
                 return oops(request, error)
 

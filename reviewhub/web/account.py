@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.http import HttpRequest, HttpResponse
@@ -27,7 +29,7 @@ def account(request: HttpRequest) -> HttpResponse:
     """The settings of whoever is signed in."""
     if not isinstance(request.user, Person):
         return redirect("/signin?next=/account")
-    return _page(request, request.user, [])
+    return _page(request, request.user)
 
 
 @require_POST
@@ -53,7 +55,7 @@ def password(request: HttpRequest) -> HttpResponse:
         return redirect("/signin")
     given = request.POST
     if given.get("new") != given.get("again"):
-        return _page(request, person, ["The two new passwords differ."])
+        return _page(request, person, [{"path": "/again", "message": "The two new passwords differ."}])
     try:
         change_password(
             person=person,
@@ -62,13 +64,14 @@ def password(request: HttpRequest) -> HttpResponse:
             address=request.META.get("REMOTE_ADDR", ""),
         )
     except Invalid as error:
-        return _page(request, person, [each["message"] for each in error.errors])
+        return _page(request, person, error.errors)
     update_session_auth_hash(request, person)
     messages.success(request, "Your password is changed. Every other session of yours has ended.")
     return redirect("/account")
 
 
-def _page(request: HttpRequest, person: Person, errors: list[str]) -> HttpResponse:
+def _page(request: HttpRequest, person: Person, errors: Sequence[Mapping[str, str]] = ()) -> HttpResponse:
+    """The account; `errors` say at which field of the password form."""
     memberships = active_memberships(person)
     first = memberships[0] if memberships else None
     context = {
@@ -76,7 +79,7 @@ def _page(request: HttpRequest, person: Person, errors: list[str]) -> HttpRespon
         "now": now(),
         "themes": THEMES,
         "memberships": memberships,
-        "errors": errors,
+        "errors": [(each["path"].strip("/"), each["message"]) for each in errors],
         "member": first,
         "workspace": first.workspace if first else None,
         "shell": shell(MemberCaller(first)) if first else None,

@@ -37,7 +37,7 @@ from reviewhub.web.confirm import Confirmation, confirmation, is_irreversible
 from reviewhub.web.evidence import Evidence, evidence
 from reviewhub.web.render import show
 from reviewhub.web.review import Typed, find, render_review
-from reviewhub.web.schema_fields import Field, changes, raw_changes
+from reviewhub.web.schema_fields import Field, changes, json_kind, raw_changes
 
 SAID = {
     "approve": "Approved",
@@ -193,16 +193,23 @@ def _read(given: QueryDict, row: ReviewRequest, shown: Evidence) -> tuple[Typed,
                 tree["changes"], filled = changes(posted, schema, shown.text, shown.secret_paths)
         except ValueError as problem:
             errors.append(str(problem))
-    if mode in ("respond", "happened") and (mode == "respond" or given.get("value", "").strip()):
+    value, reads_as = given.get("value", ""), ""
+    if mode in ("respond", "happened") and (mode == "respond" or value.strip()):
+        is_json = bool(given.get("value_json")) or given.get("value_as") == "json"
+        reads_as = "" if is_json or given.get("value_as") == "text" else json_kind(value)
+        if reads_as:
+            errors.append(f"This can be read as {reads_as}. Say below what the agent gets.")
         try:
-            tree["value"] = _answer(given.get("value", ""), is_json=bool(given.get("value_json")))
+            tree["value"] = _answer(value, is_json=is_json)
         except BadJson as problem:
             errors.append(f"The answer is not JSON: {problem.errors[0]['message']}")
     typed = Typed(
         mode=mode,
         message=given.get("message", ""),
         note=given.get("note", ""),
-        value=given.get("value", ""),
+        value=value,
+        value_as=given.get("value_as", ""),
+        reads_as=reads_as or (json_kind(value) if given.get("value_as") else ""),
         raw=given.get("raw", ""),
         confirm=given.get("confirm", ""),
         seen=bool(given.get("seen")),

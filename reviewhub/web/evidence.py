@@ -10,7 +10,7 @@ from reviewhub_agents import canonical
 
 from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.core.display import arguments, segments
-from reviewhub.core.display.arguments import Arguments
+from reviewhub.core.display.arguments import Arguments, Row
 from reviewhub.core.display.changed import Differences, differences
 from reviewhub.core.display.segments import Segment
 from reviewhub.reviews.models import Review, ReviewRequest
@@ -19,7 +19,7 @@ from reviewhub.toolcalls.models import CallVersion
 from reviewhub.tools.models import Tool
 from reviewhub.web.schema_fields import raw_text, write_only_paths
 
-REASON_CHARACTERS = 4000
+WORD_CHARACTERS = 1000
 VERSIONS = 6  # of which the changes are shown
 SPEAKS_TO_AGENT = (
     "system note",
@@ -44,12 +44,21 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """Something that the agent shows for its call."""
+
+    title: str
+    url: str
+    text: Row | None
+
+
+@dataclass(frozen=True)
 class Claims:
     """What the agent wrote beside tool and arguments. Never verified."""
 
-    reason: str = ""
+    reason: Row | None = None
     checks: list[Check] = field(default_factory=list)
-    evidence: list[dict[str, str]] = field(default_factory=list)
+    evidence: list[Shown] = field(default_factory=list)
     facts: Arguments | None = None
 
     @property
@@ -136,13 +145,12 @@ def claims(text: str) -> Claims:
         for one in _objects(tree.get("checks"))
     ]
     given = [
-        {"title": _word(one, "title"), "url": _word(one, "url"), "text": _word(one, "text")}
-        for one in _objects(tree.get("evidence"))
+        Shown(_word(one, "title"), _word(one, "url"), _row(f"/evidence/{at}/text", one.get("text")))
+        for at, one in enumerate(_objects(tree.get("evidence")))
     ]
-    reason = tree.get("reason")
     facts = tree.get("facts")
     return Claims(
-        reason=reason if isinstance(reason, str) else "",
+        reason=_row("/reason", tree.get("reason")),
         checks=checks,
         evidence=given,
         facts=arguments.rows(canonical.dumps(facts)) if facts else None,
@@ -159,6 +167,10 @@ def _objects(value: canonical.Tree | None) -> list[dict[str, canonical.Tree]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
+def _row(path: str, value: canonical.Tree) -> Row | None:
+    return arguments.text_row(path, value) if isinstance(value, str) and value else None
+
+
 def _word(one: dict[str, canonical.Tree], name: str) -> str:
     value = one.get(name)
-    return value[:REASON_CHARACTERS] if isinstance(value, str) else ""
+    return value[:WORD_CHARACTERS] if isinstance(value, str) else ""

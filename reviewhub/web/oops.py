@@ -5,7 +5,9 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from reviewhub.core.errors import Invalid, ReviewHubError
+from reviewhub.accounts.permissions import Action, MemberCaller, is_for_teams, roles_for
+from reviewhub.core.errors import Forbidden, Invalid, ReviewHubError
+from reviewhub.web.render import show
 
 HEADINGS = {
     400: "This cannot be read",
@@ -31,3 +33,19 @@ def oops(request: HttpRequest, error: ReviewHubError) -> HttpResponse:
         "facts": facts,
     }
     return render(request, "web/error.html", context, status=error.status)
+
+
+def refused(request: HttpRequest, caller: MemberCaller, action: Action, error: Forbidden) -> HttpResponse:
+    """403 inside the shell: who may do it, so that one knows whom to ask. Only for what the caller may see."""
+    text = _who_may(caller, action) if type(error) is Forbidden else error.message
+    return show(request, caller, "web/refused.html", {"text": text}, status=403)
+
+
+def _who_may(caller: MemberCaller, action: Action) -> str:
+    role = caller.member.role
+    names = [f"{one}s" for one in roles_for(action)]
+    if role in roles_for(action) and is_for_teams(action):
+        return "This is for members of the team that decides it, and you are in none of its teams."
+    said = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+    article = "an" if role[0] in "aeiou" else "a"
+    return f"This is for {said}. You are {article} {role} in this workspace."

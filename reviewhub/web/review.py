@@ -57,6 +57,8 @@ class Typed:
     message: str = ""
     note: str = ""
     value: str = ""
+    value_as: str = ""
+    reads_as: str = ""
     raw: str = ""
     confirm: str = ""
     seen: bool = False
@@ -116,16 +118,20 @@ def live(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Http
 
 @page(Action.REQUEST_READ, of=find)
 def value(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
-    """One long value of the arguments, sheet by sheet."""
+    """One long value of the arguments, or of what the agent claims (`?of=claims`), sheet by sheet."""
     shown = evidence(row, caller)
     path, number = request.GET.get("path", ""), request.GET.get("sheet", "1")
+    is_claim = request.GET.get("of") == "claims"
     try:
         found = arguments.sheet(
-            shown.text, path, number=int(number) if number.isdecimal() else 1, secret_paths=shown.secret_paths
+            row.tool_call.claims if is_claim else shown.text,
+            path,
+            number=int(number) if number.isdecimal() else 1,
+            secret_paths=() if is_claim else shown.secret_paths,
         )
     except KeyError as error:
         raise NotFound from error
-    context = {"request_row": row, "path": path, "sheet": found}
+    context = {"request_row": row, "path": path, "sheet": found, "is_claim": is_claim}
     return show(request, caller, "web/value.html", context, nav="queue")
 
 

@@ -24,7 +24,7 @@ class Line:
     lane: int
     is_on: bool
     title: str
-    tags: list[tuple[str, str, str]]
+    tags: list[tuple[str, str, str, int]]  # tone, icon, word, how many
 
 
 def lanes(checkpoints: list[Checkpoint], branch_order: list[uuid.UUID]) -> dict[uuid.UUID, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from typing import Any
 
 from django.contrib import messages
@@ -11,7 +12,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 from reviewhub_agents import wire
 
-from reviewhub.accounts.models import Agent
+from reviewhub.accounts.models import Agent, Role
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
 from reviewhub.checkpoints import queries as checkpoints
 from reviewhub.checkpoints.load import CorruptCheckpoint, load
@@ -30,7 +31,7 @@ from reviewhub.runs.states import OPEN_BRANCH, RunState
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.web.access import actor, page
 from reviewhub.web.called import called
-from reviewhub.web.render import show
+from reviewhub.web.render import may, show
 from reviewhub.web.run_graph import Line, draw, lanes
 from reviewhub.web.talk import Opened, opened
 
@@ -70,6 +71,7 @@ def runs(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "agent": agent,
         "more": more.urlencode() if found.next else "",
         "is_first_page": not given.get("cursor"),
+        "is_teamless": caller.member.role == Role.REVIEWER and not caller.team_ids,
     }
     return show(request, caller, "web/runs.html", context, nav="runs")
 
@@ -149,6 +151,7 @@ def _context(request: HttpRequest, caller: MemberCaller, row: Run) -> dict[str, 
         "pending": list(ReviewRequest.objects.filter(run=row, state="pending").order_by("number")[:20]),
         "is_open": any(branch.state in OPEN_BRANCH for branch in branches),
         "may_cancel": allowed(caller, Action.RUN_CANCEL, target),
+        "may_audit": may(caller, Action.AUDIT_READ),
         "may_fork": allowed(caller, Action.CHECKPOINT_FORK, target),
         "since": since,
         "key": uuid.uuid4(),
@@ -181,6 +184,12 @@ def _state(chosen: Checkpoint | None) -> Opened | None:
         return None
 
 
+def _tags(calls: list[ToolCall]) -> list[tuple[str, str, str, int]]:
+    """What became of the calls of a checkpoint, each kind once with how many there are."""
+    many = Counter(call.state for call in reversed(calls) if call.state in TAGS)
+    return [(*TAGS[state], count) for state, count in many.items()][:2]
+
+
 def _lines(
     rows: list[Checkpoint], branches: list[Branch], calls: list[ToolCall], chosen: Checkpoint | None
 ) -> list[Line]:
@@ -199,7 +208,7 @@ def _lines(
                 lane=order.get(row.branch_id, 0),
                 is_on=chosen is not None and chosen.pk == row.pk,
                 title=names or row.node or f"Checkpoint {row.number}",
-                tags=[TAGS[call.state] for call in reversed(here) if call.state in TAGS][:2],
+                tags=_tags(here),
             )
         )
     return lines

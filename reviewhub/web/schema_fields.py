@@ -192,6 +192,18 @@ def raw_changes(
     return found
 
 
+def json_kind(text: str) -> str:
+    """What a text is besides text: `a JSON number` and so on, `` for text that is nothing else."""
+    try:
+        tree = canonical.parse(text)
+    except canonical.BadJson:
+        return ""
+    if isinstance(tree, str):
+        return ""
+    kinds = {dict: "a JSON object", list: "a JSON list", Number: "a JSON number", bool: "a JSON boolean"}
+    return kinds.get(type(tree), "JSON null")
+
+
 def pretty(tree: Tree, indent: int = 0) -> str:
     """Indented JSON with every number as it was written; as deep as `canonical` reads."""
     pad, inner = "  " * indent, "  " * (indent + 1)

@@ -113,6 +113,16 @@ def of_rows(found: list[Row], *, left_out: int = 0) -> Arguments:
     )
 
 
+def text_row(path: str, text: str) -> Row:
+    """A text from elsewhere than the arguments as a row: its head, and the rest.
+
+    Args:
+        path: where a page of its own finds it; without one the rest stands in this page, however long it is.
+    """
+    inline = INLINE_CHARACTERS if path else len(text)
+    return _row(path, "", text, 0, is_secret=False, is_locked=False, inline=inline)
+
+
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """One sheet of a long value."""
@@ -183,15 +193,25 @@ def leaves(tree: canonical.Tree) -> Iterator[Leaf]:
             yield path, "(the whole value)", value, 0, hidden
 
 
-def _row(path: str, name: str, value: canonical.Tree, depth: int, *, is_secret: bool, is_locked: bool) -> Row:
+def _row(
+    path: str,
+    name: str,
+    value: canonical.Tree,
+    depth: int,
+    *,
+    is_secret: bool,
+    is_locked: bool,
+    inline: int = INLINE_CHARACTERS,
+) -> Row:
     shown, kind = in_words(value)
     label = segments.split(name, mask=False)
     if is_secret and value not in (None, True, False):
         return Row(path, label, kind, (segments.secret(shown),), depth, locked=is_locked, secret=True)
     head, rest = _cut(shown) if isinstance(value, str) else (shown, "")
     pieces = segments.split(head)
+    hidden = segments.split(rest if len(rest) <= inline else rest[:INLINE_CHARACTERS])
     flags = [*segments.odd(pieces), *(f"Name: {said}" for said in segments.odd(label))]
-    flags.extend(f"In the part not shown: {said}" for said in _odd_rest(rest))
+    flags.extend(f"In the part not shown: {said}" for said in _odd_rest(hidden, rest))
     return Row(
         path=path,
         name=label,
@@ -203,13 +223,13 @@ def _row(path: str, name: str, value: canonical.Tree, depth: int, *, is_secret: 
         secret=any(piece.kind == "secret" for piece in pieces),
         hidden_characters=len(rest),
         hidden_lines=rest.count("\n") + 1 if rest else 0,
-        rest=segments.split(rest) if 0 < len(rest) <= INLINE_CHARACTERS else (),
+        rest=hidden if len(rest) <= inline else (),
     )
 
 
-def _odd_rest(rest: str) -> list[str]:
+def _odd_rest(pieces: tuple[Segment, ...], rest: str) -> list[str]:
     """What is strange in the part not shown; beyond its first sheet only that characters are hidden."""
-    said = segments.odd(segments.split(rest[:INLINE_CHARACTERS]))
+    said = segments.odd(pieces)
     if not said and segments.hidden_in(rest[INLINE_CHARACTERS:]):
         said.append("hidden characters.")
     return said

@@ -88,7 +88,17 @@ def secret(text: str) -> Segment:
 
 def plain(parts: tuple[Segment, ...]) -> str:
     """One line of text for mails, titles and exports: controls and look-alikes as their code points."""
-    return "".join(_plain(part) for part in parts).strip()
+    return "".join(_plain(part) for part in parts).replace("\n", " ").strip()
+
+
+def written(parts: tuple[Segment, ...]) -> str:
+    """The pieces as text with its line breaks; controls and look-alikes as nothing but their code points.
+
+    Alternating scripts in one text cost a browser seconds, so the look-alikes themselves are left out.
+    """
+    return "".join(
+        f"[{code_point(part.source)}]" if part.kind == "foreign" else _plain(part) for part in parts
+    )
 
 
 def odd(parts: tuple[Segment, ...]) -> list[str]:
@@ -131,7 +141,7 @@ def _plain(part: Segment) -> str:
         return f"{part.source}[{code_point(part.source)}]"
     if part.kind == "spaces":
         return " " if len(part.source) <= LONG_RUN else f" [{part.note}] "
-    return part.text.replace("\n", " ")
+    return part.text
 
 
 def _short(words: str) -> str:
@@ -175,12 +185,19 @@ def _others(run: str, start: int, foreign: frozenset[int]) -> Iterator[Segment]:
         if at > held:
             yield _text(run[held:at])
         held = at + 1
-        if is_foreign:
-            yield Segment("foreign", character, _script_words(character), character)
-        else:
-            yield Segment("control", code_point(character), _hidden(character), character)
+        yield _foreign_letter(character) if is_foreign else _control(character)
     if held < len(run):
         yield _text(run[held:])
+
+
+@lru_cache(maxsize=4096)
+def _control(character: str) -> Segment:
+    return Segment("control", code_point(character), _hidden(character), character)
+
+
+@lru_cache(maxsize=4096)
+def _foreign_letter(character: str) -> Segment:
+    return Segment("foreign", character, _script_words(character), character)
 
 
 def _text(found: str) -> Segment:

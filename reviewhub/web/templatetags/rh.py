@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from reviewhub.core.display import durations
 from reviewhub.core.display import segments as pieces
+from reviewhub.core.display.arguments import Row, text_row
 from reviewhub.core.display.segments import Segment
 from reviewhub.core.display.sentence import Part, unpack
 
@@ -20,6 +21,7 @@ register = template.Library()
 
 BARS = ((0, 4), (3.8, 7), (7.6, 10), (11.4, 14))
 MOST_DOTS = 5
+MOST_PIECES = 300  # drawn one by one; a browser needs seconds for tens of thousands
 VERDICTS = {
     "approve": "approved",
     "edit": "changed and approved",
@@ -146,13 +148,21 @@ def iso(at: datetime) -> str:
 @register.filter
 def segments(parts: Iterable[Segment]) -> SafeString:
     """Pieces of a value as markup. Bidi cannot leave its place: every value sits in an isolate."""
-    return format_html("<bdi>{}</bdi>", format_html_join("", "{}", ((_segment(part),) for part in parts)))
+    parts = tuple(parts)
+    drawn = format_html_join("", "{}", ((_segment(part),) for part in parts[:MOST_PIECES]))
+    return format_html("<bdi>{}{}</bdi>", drawn, _written(parts[MOST_PIECES:]))
 
 
 @register.filter
 def hostile(text: object) -> SafeString:
     """Text that an agent or a customer wrote, in pieces."""
     return segments(pieces.split(str(text)))
+
+
+@register.filter
+def as_row(text: str) -> Row:
+    """A long text that an agent or a person wrote: its head, and the rest to open."""
+    return text_row("", text)
 
 
 @register.filter
@@ -221,6 +231,16 @@ def _segment(part: Segment) -> SafeString:
     if part.kind == "spaces":
         return _spaces(part)
     return format_html('<span class="addr" title="{}">{}</span>', part.note, part.text)
+
+
+def _written(parts: tuple[Segment, ...]) -> SafeString:
+    """Pieces beyond those that are drawn, as one: what is hidden or looks Latin is written as its code point."""
+    if not parts:
+        return mark_safe("")
+    return format_html(
+        '<span class="dense" title="Many special characters: written as their code points">{}</span>',
+        pieces.written(parts),
+    )
 
 
 def _spaces(part: Segment) -> SafeString:
