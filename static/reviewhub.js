@@ -7,14 +7,6 @@
   const body = document.body;
   const home = body.dataset.home || "/";
 
-  // Buttons with commandfor work without script where the browser knows them; this is the fallback.
-  if (!("commandForElement" in HTMLButtonElement.prototype)) {
-    document.addEventListener("click", (event) => {
-      const button = event.target.closest("[commandfor]");
-      const dialog = button && document.getElementById(button.getAttribute("commandfor"));
-      if (dialog) button.getAttribute("command") === "close" ? dialog.close() : dialog.showModal();
-    });
-  }
   const open = (id) => {
     const dialog = document.getElementById(id);
     if (dialog && !dialog.open) dialog.showModal();
@@ -129,32 +121,6 @@
       sessionStorage.setItem(key, JSON.stringify(kept));
     });
     ["focusin", "input"].forEach((kind) => document.addEventListener(kind, (event) => { if (event.target.form === form) touched = true; }));
-  }
-  $$("form[data-auto]").forEach((one) => one.addEventListener("change", (event) => {
-    if (!event.target.closest(".drop__panel")) one.requestSubmit();
-  }));
-  $("[data-focus]")?.focus();
-
-  // Approving waits until every cut value was opened; the box that says so ticks itself then.
-  const cuts = $$("details[data-cut]");
-  const seen = $("[data-seen]");
-  const gate = () => { const button = $("[data-needs-seen]"); if (button && seen) button.disabled = !seen.checked; };
-  if (seen) {
-    if (cuts.length && cuts.length === $$("[data-cut]").length) {
-      cuts.forEach((one) => one.addEventListener("toggle", () => {
-        if (one.open) one.dataset.read = "1";
-        if (cuts.every((each) => each.dataset.read)) { seen.checked = true; gate(); }
-      }));
-    }
-    seen.addEventListener("change", gate);
-    gate();
-  }
-  const word = $("[data-word]");
-  if (word) {
-    const button = word.form.querySelector(".btn--ok");
-    const compare = () => { button.disabled = word.value.trim() !== word.dataset.word; };
-    word.addEventListener("input", compare);
-    compare();
   }
 
   // ---- queue rows: the keyboard's place, the panel that follows it, ticked rows ----
@@ -332,9 +298,12 @@
 
   // ---- keys ----
   const typing = (target) => target.closest("input:not([type=checkbox],[type=radio]), textarea, select, [contenteditable]");
-  // Once a key leads away, those that follow were meant for the page that comes.
-  let leaving = false;
-  const visit = (address) => { leaving = true; location.href = address; };
+  // Once a key or a click leads away, the keys that follow were meant for the page that comes.
+  let leaving = -Infinity;
+  const isLeaving = () => performance.now() - leaving < 5000;
+  const leave = () => { leaving = performance.now(); };
+  window.addEventListener("beforeunload", leave);
+  const visit = (address) => { leave(); location.href = address; };
   const jump = { q: "queue", r: "runs", l: "audit", p: "policy" };
   let lead = -Infinity;
   const queueKeys = {
@@ -368,12 +337,12 @@
       const target = event.target.form || (touched ? form : null);
       const button = target?.matches("[data-once]") && $("[type=submit]:not([name])", target);
       if (button) event.preventDefault();
-      if (button && !button.disabled && !event.repeat && !leaving) target.requestSubmit(button);
+      if (button && !event.repeat && !isLeaving()) button.disabled ? target.reportValidity() : target.requestSubmit(button);
       return;
     }
-    if (leaving && key !== "Escape") { if (key === "Enter") event.preventDefault(); return; }
+    if (isLeaving() && key !== "Escape") { if (key === "Enter") event.preventDefault(); return; }
     if (key === "Escape") {
-      leaving = false;
+      leaving = -Infinity;
       writing = null;
       $$("details.drop[open]").forEach((one) => { one.open = false; $("summary", one).focus(); });
       if (typing(event.target)) event.target.blur();
@@ -391,7 +360,7 @@
     else if (key === "/") { const box = $("#q"); box && box.offsetParent ? box.focus() : open("find"); }
     else if (key === "m" && $("#cm")) $("#cm").focus();
     else if ($("#list") && queueKeys[key]) queueKeys[key]();
-    else if (/^[a-z]$/.test(key) && $(`[data-key-form="${key}"]`)) { leaving = true; $(`[data-key-form="${key}"]`).requestSubmit(); }
+    else if (/^[a-z]$/.test(key) && $(`[data-key-form="${key}"]`)) { leave(); $(`[data-key-form="${key}"]`).requestSubmit(); }
     else if (/^[a-z]$/.test(key) && $(`[data-key="${key}"]`)) visit($(`[data-key="${key}"]`).href);
     else hit = false;
     if (hit) event.preventDefault();

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from reviewhub.core.clock import now
 from reviewhub.reviews.models import ReviewRequest
@@ -67,6 +67,20 @@ def test_an_opened_form_has_the_focus_also_without_script(
     row = ask(agent)
     page = visit(cast.bob, f"/northwind/requests/{row.number}?mode={modes[key]}", java_script_enabled=False)
     expect(page.locator(field)).to_be_focused()
+
+
+def test_a_letter_does_not_turn_a_page_that_is_on_its_way(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    row = ask(agent)
+    page = visit(cast.bob, f"/northwind/requests/{row.number}")
+    held: list[Route] = []
+    page.route("**mode=reject*", lambda route: held.append(route))
+    page.locator("#modes >> text=Reject").click(no_wait_after=True)
+    while not held:
+        page.wait_for_timeout(20)
+    page.keyboard.press("a")
+    held[0].continue_()
+    page.wait_for_url("**mode=reject*")
+    expect(page.locator("#n1")).to_be_focused()
 
 
 def test_after_escape_letters_are_shortcuts_again(cast: Cast, agent: AgentHttp, visit: Visit) -> None:

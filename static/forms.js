@@ -1,0 +1,44 @@
+// What a form needs before it is sent, and what the page does for old browsers. Every page works without this file.
+(() => {
+  "use strict";
+  const $ = (selector) => document.querySelector(selector);
+  const $$ = (selector) => [...document.querySelectorAll(selector)];
+
+  // Buttons with commandfor work without script where the browser knows them; this is the fallback.
+  if (!("commandForElement" in HTMLButtonElement.prototype)) {
+    document.addEventListener("click", (event) => {
+      const button = event.target.closest("[commandfor]");
+      const dialog = button && document.getElementById(button.getAttribute("commandfor"));
+      if (dialog) button.getAttribute("command") === "close" ? dialog.close() : dialog.showModal();
+    });
+  }
+
+  // The filters of a list apply as they are ticked, but not while a menu of them is open.
+  $$("form[data-auto]").forEach((one) => one.addEventListener("change", (event) => {
+    if (!event.target.closest(".drop__panel")) one.requestSubmit();
+  }));
+  $("[data-focus]")?.focus();
+
+  // Approving waits until every cut value was opened; the box that says so ticks itself then.
+  const cuts = $$("details[data-cut]");
+  const seen = $("[data-seen]");
+  const gate = () => { const button = $("[data-needs-seen]"); if (button && seen) button.disabled = !seen.checked; };
+  if (seen) {
+    if (cuts.length && cuts.length === $$("[data-cut]").length) {
+      cuts.forEach((one) => one.addEventListener("toggle", () => {
+        if (one.open) one.dataset.read = "1";
+        if (cuts.every((each) => each.dataset.read)) { seen.checked = true; gate(); }
+      }));
+    }
+    seen.addEventListener("change", gate);
+    gate();
+  }
+  // The last step of what cannot be repeated waits for its word.
+  const word = $("[data-word]");
+  if (word) {
+    const button = word.form.querySelector(".btn--ok");
+    const compare = () => { button.disabled = word.value.trim() !== word.dataset.word; };
+    word.addEventListener("input", compare);
+    compare();
+  }
+})();
