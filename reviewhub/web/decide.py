@@ -288,4 +288,10 @@ def _with(typed: Typed, errors: list[str]) -> Typed:
 def _told(row: ReviewRequest, mode: str, out: wire.DecideOut) -> str:
     if out.state == "pending":
         return f"Recorded, #{row.number} still waits: {row.approvals_needed} approvals are needed."
+    pause = row.tool_call.pause
+    if pause is not None:
+        pause.refresh_from_db()
+        if pause.open_calls:
+            others = "call waits" if pause.open_calls == 1 else "calls wait"
+            return f"{SAID[mode]}: #{row.number}. The agent waits: {pause.open_calls} more {others} at this stop."
     return f"{SAID[mode]}: #{row.number}. {FINAL_WORDS}"

@@ -11,6 +11,7 @@ from django.test import Client
 
 from reviewhub.accounts.models import Agent, AgentKey, Member
 from reviewhub.audit.kinds import find, sentence
+from reviewhub.core.display.arguments import text_row
 from reviewhub.gates.kinds import AgentStopped, CallCancelled, PauseOpened
 from reviewhub.reviews.kinds import RequestDecided, RequestVoted
 from reviewhub.reviews.models import ReviewRequest
@@ -191,6 +192,24 @@ def test_a_conversation_in_a_state_is_a_conversation(cast: Cast, as_: As) -> Non
     assert "messages[0].content" in stored
     assert "messages[" not in page.split("Everything else")[1]
     assert "8812" in page.split("Everything else")[1]
+
+
+def test_a_value_that_is_cut_at_a_space_is_not_odd() -> None:
+    cut = text_row("/x", "word " * 400 + "end")
+    assert cut.is_cut
+    assert cut.flags == ()
+    assert text_row("/x", "word " * 400).flags == ("In the part not shown: Starts or ends with a space.",)
+
+
+def test_what_else_waits_at_the_same_stop_is_said(cast: Cast, as_: As) -> None:
+    agent = agent_of(cast.support)
+    agent.pause(agent.run()["id"], call(call_id="a"), call(call_id="b")).ok()
+    for row, words in zip(
+        ReviewRequest.objects.order_by("number"), ("1 more call waits", "goes on from here"), strict=True
+    ):
+        client = as_(cast.bob)
+        send(client, row, "reject", message="Not this one")
+        assert words in get(client, row)
 
 
 def test_long_claims_show_a_head_and_lead_to_the_rest(cast: Cast, as_: As) -> None:

@@ -210,7 +210,7 @@ def _row(
     head, rest = _cut(shown) if isinstance(value, str) else (shown, "")
     pieces = segments.split(head)
     hidden = segments.split(rest if len(rest) <= inline else rest[:INLINE_CHARACTERS])
-    flags = [*segments.odd(pieces), *(f"Name: {said}" for said in segments.odd(label))]
+    flags = [*segments.odd(pieces, ends=not rest), *(f"Name: {said}" for said in segments.odd(label))]
     flags.extend(f"In the part not shown: {said}" for said in _odd_rest(hidden, rest))
     return Row(
         path=path,
@@ -229,7 +229,7 @@ def _row(
 
 def _odd_rest(pieces: tuple[Segment, ...], rest: str) -> list[str]:
     """What is strange in the part not shown; beyond its first sheet only that characters are hidden."""
-    said = segments.odd(pieces)
+    said = segments.odd(pieces, begins=False, ends=len(rest) <= INLINE_CHARACTERS)
     if not said and segments.hidden_in(rest[INLINE_CHARACTERS:]):
         said.append("hidden characters.")
     return said

@@ -101,8 +101,12 @@ def written(parts: tuple[Segment, ...]) -> str:
     )
 
 
-def odd(parts: tuple[Segment, ...]) -> list[str]:
-    """What is strange about these pieces, in words, for the line under a value."""
+def odd(parts: tuple[Segment, ...], *, begins: bool = True, ends: bool = True) -> list[str]:
+    """What is strange about these pieces, in words, for the line under a value.
+
+    Args:
+        begins, ends: whether the value begins and ends here, or is a part cut out of a longer one.
+    """
     controls = [part for part in parts if part.kind == "control"]
     foreign = [part for part in parts if part.kind == "foreign"]
     said: list[str] = []
@@ -120,9 +124,13 @@ def odd(parts: tuple[Segment, ...]) -> list[str]:
         said.append(f"{many}: {_short(scripts)}.")
     if any(part.kind == "spaces" and len(part.source) > LONG_RUN for part in parts):
         said.append("A long run of spaces.")
-    elif parts and any(part.kind == "spaces" and " " in part.source for part in (parts[0], parts[-1])):
+    elif any(part.kind == "spaces" and " " in part.source for part in _edges(parts, begins, ends)):
         said.append("Starts or ends with a space.")
     return said
+
+
+def _edges(parts: tuple[Segment, ...], begins: bool, ends: bool) -> tuple[Segment, ...]:
+    return (*(parts[:1] if begins else ()), *(parts[-1:] if ends else ()))
 
 
 def hidden_in(text: str) -> int:
