@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from reviewhub_agents import canonical, wire
 
 from reviewhub.toolcalls.models import Pause
 from reviewhub.tools.models import Tool
@@ -36,6 +38,32 @@ def test_the_number_of_calls_is_the_operators(agent: AgentHttp, settings: Any) -
     agent.pause(run, *calls[:2]).ok(201)
     settings.LIMIT_TOOL_CALLS = 30
     agent.pause(agent.run()["id"], *[call(call_id=f"c{place}") for place in range(25)]).ok(201)
+
+
+def test_a_large_call_goes_the_whole_way(agent: AgentHttp, cast: Cast, settings: Any) -> None:
+    """What was let in is never lost at a later step because the message that carries it has a smaller limit."""
+    settings.LIMIT_ARGUMENTS_BYTES = 3_000_000
+    text = "z" * 1_500_000
+    run = agent.run()["id"]
+    paused = agent.pause(run, call(arguments={"text": text})).ok(201)
+    (waiting,) = paused["tool_calls"]
+    bob = PersonHttp(cast.bob)
+    row = bob.get(f"/requests/{waiting['request']['id']}").ok()
+    for page in ("", "?mode=edit", "?mode=edit&json=1", "/value?path=/text&sheet=2"):
+        assert bob.client.get(f"/northwind/requests/{row['number']}{page}").status_code == 200, page
+    changes = [{"op": "set", "path": "/note", "value": "checked"}]
+    bob.decide(waiting, "edit", changes=changes).ok()
+    settled = agent.get(f"/pauses/{paused['id']}").ok()
+    wire.PauseOut.from_tree(canonical.parse(json.dumps(settled)), lenient=True)
+    allowed = agent.get(f"/tool-calls/{waiting['id']}").ok()
+    taken = agent.consume(allowed, key="once").ok()
+    assert taken["arguments"] == {"note": "checked", "text": text}
+    assert json.loads(taken["arguments_text"]) == taken["arguments"]
+    wire.ConsumeOut.from_tree(canonical.parse(json.dumps(taken)), lenient=True)
+    assert agent.consume(allowed, key="once").ok() == taken
+    assert agent.outcome(allowed, result={"said": text}).ok()
+    assert agent.get(f"/tool-calls/{waiting['id']}").ok()["state"] == "succeeded"
+    assert bob.client.get(f"/northwind/runs/{run}").status_code == 200
 
 
 def test_the_length_of_a_text_is_the_operators_for_agents_and_people(
