@@ -43,6 +43,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("requests/<uuid:request_id>/release", requests.Release.as_view()),
     path("requests/<uuid:request_id>/comment", requests.Comments.as_view()),
     path("requests/<uuid:request_id>/ask", requests.Ask.as_view()),
+    path("requests/<uuid:request_id>/reveal", requests.Reveal.as_view()),
     path("events", events.Events.as_view()),
     path("schema", SpectacularAPIView.as_view(authentication_classes=[], permission_classes=[])),
 ]

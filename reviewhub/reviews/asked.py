@@ -36,7 +36,9 @@ def approval(
     )
     return Asked(
         stored=stored,
-        sentence=sentence(tool=tool.name, arguments_text=arguments, template=tool.sentence),
+        sentence=sentence(
+            tool=tool.name, arguments_text=arguments, template=tool.sentence, schema=tool.schema
+        ),
         risk=risk(tool=tool, effect=effect, failed_checks=failed_checks),
         failed_checks=failed_checks,
         repeats=repeats,
@@ -48,7 +50,9 @@ def unknown_outcome(*, agent: Agent, tool: Tool, effect: str, arguments: str, be
     stored = Stored(requirement=Requirement(team=agent.team.name), teams=(agent.team_id,), text=because)
     return Asked(
         stored=stored,
-        sentence=sentence(tool=tool.name, arguments_text=arguments, template=tool.sentence),
+        sentence=sentence(
+            tool=tool.name, arguments_text=arguments, template=tool.sentence, schema=tool.schema
+        ),
         risk=risk(tool=tool, effect=effect, failed_checks=0),
         kind=ReviewRequest.Kind.UNKNOWN,
     )

@@ -27,7 +27,7 @@ from reviewhub.reviews.holder import holder
 from reviewhub.reviews.involved import involved
 from reviewhub.reviews.lock import LockedRequest, check_open, check_shown, final_facts, lock_request
 from reviewhub.reviews.models import ReviewRequest
-from reviewhub.reviews.present import decision_out
+from reviewhub.reviews.present import decision_out, for_people, schema_of
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.rules import Resolution, may_vote
 from reviewhub.reviews.vote import count, vote
@@ -185,5 +185,5 @@ def _out(locked: LockedRequest, *, counted: bool, needed: int, decision: Decisio
     if decision is None:
         return wire.DecideOut(state=state, counted=counted, needed=needed, version=row.version)
     versions = dict(CallVersion.objects.filter(tool_call=locked.call).values_list("version", "arguments"))
-    out = decision_out(decision, versions)
+    out = decision_out(decision, versions, for_people(schema_of(row)))
     return wire.DecideOut(state=state, counted=counted, needed=needed, version=row.version, decision=out)

@@ -15,6 +15,7 @@ from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.changes import apply_changes, parse_changes
 from reviewhub.core.clock import now
+from reviewhub.core.display.masking import masked_changes
 from reviewhub.core.display.sentence import Part, pack, plain, sentence
 from reviewhub.core.errors import Invalid, NotFound, TryAgain
 from reviewhub.policies.evaluate import Resolved, evaluate
@@ -45,6 +46,8 @@ class Edit:
     arguments: str
     digest: str
     changes: str
+    changes_told: str
+    """The changes for the record, without secrets."""
     answer: Resolved
     asked: Asked | None
     sentence: tuple[Part, ...]
@@ -85,18 +88,22 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
     if answer.action == "deny":
         raise DeniedByPolicy(f"Policy denies the call with these arguments. {answer.text}")
     failed = len(known.facts.failed_checks)
+    changes = canonical.dumps([change.to_tree() for change in body.changes])
     return Edit(
         base_digest=body.digest,
         arguments=arguments,
         digest=canonical.digest(tool=tool.name, arguments_text=arguments),
-        changes=canonical.dumps([change.to_tree() for change in body.changes]),
+        changes=changes,
+        changes_told=canonical.dumps(masked_changes(changes, arguments, tool.schema)),
         answer=answer,
         asked=approval(
             answer=answer, tool=tool, effect=call.effect, arguments=arguments, failed_checks=failed
         )
         if answer.action == "require"
         else None,
-        sentence=sentence(tool=tool.name, arguments_text=arguments, template=tool.sentence),
+        sentence=sentence(
+            tool=tool.name, arguments_text=arguments, template=tool.sentence, schema=tool.schema
+        ),
         risk=risk(tool=tool, effect=call.effect, failed_checks=failed),
     )
 
@@ -135,7 +142,7 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
             version=row.version,
             old_digest=edit.base_digest,
             new_digest=edit.digest,
-            changes=edit.changes,
+            changes=edit.changes_told,
             votes_voided=voided,
         ),
     )

@@ -115,6 +115,17 @@ class VoteVoided(Payload):
     because: str
 
 
+@kind("secret.revealed", says="{actor} looked at hidden values of #{number}: {reason}")
+class SecretRevealed(Payload):
+    """Where they stand, never what they are."""
+
+    number: int
+    tool: str
+    version: int
+    paths: list[str]
+    reason: str
+
+
 @kind("post_review.drawn", says="{tool} was drawn for post-review: {because}")
 class PostReviewDrawn(Payload):
     tool: str

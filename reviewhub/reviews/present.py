@@ -1,16 +1,46 @@
-"""Review requests, votes, decisions and questions as the API shows them: reads only."""
+"""Review requests, votes, decisions and questions as the API shows them: reads only.
+
+People get what the pages show them: secrets masked. Agents get their own calls as they sent them; what both may read
+takes a `Reading` that says which of the two it is.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from reviewhub_agents import canonical, wire
 
+from reviewhub.core.display import masking, secrets
 from reviewhub.reviews.mail import address_of
 from reviewhub.reviews.models import Comment, Question, Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
 from reviewhub.tools.models import Tool
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a reader gets what is stored: JSON texts as values, and words."""
+
+    value: Callable[[str], canonical.Tree]
+    words: Callable[[str], str]
+
+
+AS_SENT = Reading(value=canonical.parse, words=str)
+
+
+def for_people(schema: str = "") -> Reading:
+    """Without secrets; `schema` is the JSON Schema of the call's arguments."""
+    return Reading(value=partial(masking.masked, schema_text=schema), words=secrets.masked)
+
+
+def schema_of(row: ReviewRequest) -> str:
+    """The JSON Schema of the arguments, empty when the tool has none."""
+    tools = Tool.objects.filter(agent_id=row.agent_id, name=row.tool_name)
+    return tools.values_list("schema", flat=True).first() or ""
 
 
 def request_row(row: ReviewRequest) -> wire.RequestRow:
@@ -19,36 +49,37 @@ def request_row(row: ReviewRequest) -> wire.RequestRow:
 
 
 def request_detail(row: ReviewRequest) -> wire.RequestDetail:
-    """Everything that a decision rests on."""
+    """Everything that a decision rests on, without secrets."""
     call = row.tool_call
+    tool = Tool.objects.filter(agent_id=row.agent_id, name=row.tool_name).first()
+    read = for_people(tool.schema if tool else "")
     versions = dict(CallVersion.objects.filter(tool_call=call).values_list("version", "arguments"))
     stored = Stored.model_validate_json(row.requirement)
     fields = _row(row) | _claims(call) | _asked(row, stored)
     fields |= {
         "effect": call.effect,
         "call_id": call.call_id,
-        "arguments": canonical.parse(versions[call.version]),
+        "arguments": read.value(versions[call.version]),
         "branch": row.branch_id,
         "votes": [
             vote_out(vote) for vote in row.reviews.filter(voided_at__isnull=True).order_by("created_at")
         ],
         "comments": [comment_out(one) for one in row.comments.order_by("created_at")],
-        "questions": [question_out(one, call) for one in row.questions.order_by("created_at")],
+        "questions": [question_out(one, call, read) for one in row.questions.order_by("created_at")],
     }
     if call.version > 1:
-        fields["original_arguments"] = canonical.parse(versions[1])
+        fields["original_arguments"] = read.value(versions[1])
     if call.checkpoint_id:
         fields["checkpoint"] = call.checkpoint_id
     if row.again_of_id:
         fields["again_of"] = row.again_of_id
     if call.partial is not None:
-        fields["partial"] = canonical.parse(call.partial)
-    tool = Tool.objects.filter(agent_id=row.agent_id, name=row.tool_name).first()
+        fields["partial"] = masking.masked(call.partial, tool.result_schema if tool else "")
     if tool is not None and tool.schema:
         fields["parameters"] = canonical.parse(tool.schema)
     decision = Decision.objects.filter(request_id=row.pk).first()
     if decision is not None:
-        fields["decision"] = decision_out(decision, versions)
+        fields["decision"] = decision_out(decision, versions, read)
     return wire.RequestDetail(**fields)
 
 
@@ -83,8 +114,8 @@ def _row(row: ReviewRequest) -> dict[str, Any]:
 
 
 def _claims(call: ToolCall) -> dict[str, Any]:
-    """What the agent said, each part as it was checked when it came in."""
-    tree = canonical.parse(call.claims)
+    """What the agent said, each part as it was checked when it came in, without secrets."""
+    tree = masking.masked(call.claims)
     if not isinstance(tree, dict):
         return {}
     found: dict[str, Any] = {name: tree[name] for name in ("reason", "facts", "labels") if name in tree}
@@ -130,12 +161,14 @@ def vote_out(vote: Review) -> wire.VoteOut:
 
 
 def comment_out(comment: Comment) -> wire.CommentOut:
-    """One comment."""
-    return wire.CommentOut(id=comment.pk, name=comment.name, text=comment.text, at=comment.created_at)
+    """One comment, for people."""
+    return wire.CommentOut(
+        id=comment.pk, name=comment.name, text=secrets.masked(comment.text), at=comment.created_at
+    )
 
 
-def decision_out(decision: Decision, versions: dict[int, str]) -> wire.DecisionOut:
-    """A decision; an allowing one carries the exact arguments that it is about."""
+def decision_out(decision: Decision, versions: dict[int, str], read: Reading = AS_SENT) -> wire.DecisionOut:
+    """A decision; an allowing one carries the arguments that it is about, for the agent the exact ones."""
     fields: dict[str, Any] = {
         "type": decision.type,
         "by": wire.By(
@@ -143,21 +176,21 @@ def decision_out(decision: Decision, versions: dict[int, str]) -> wire.DecisionO
         ),
         "decided_at": decision.decided_at,
         "edited": decision.version > 1,
-        "message": decision.message,
+        "message": read.words(decision.message),
         "policy_version": decision.policy_version,
     }
     if decision.type in ("approve", "edit"):
-        fields["arguments"] = canonical.parse(versions[decision.version])
+        fields["arguments"] = read.value(versions[decision.version])
     if decision.value is not None:
-        fields["value"] = canonical.parse(decision.value)
+        fields["value"] = read.value(decision.value)
     return wire.DecisionOut(**fields)
 
 
-def question_out(question: Question, call: ToolCall) -> wire.QuestionOut:
+def question_out(question: Question, call: ToolCall, read: Reading = AS_SENT) -> wire.QuestionOut:
     """What a reviewer asked, and what was answered."""
     fields: dict[str, Any] = {
         "id": question.pk,
-        "text": question.text,
+        "text": read.words(question.text),
         "asked_by": question.name,
         "asked_at": question.created_at,
         "request": question.request_id,
@@ -165,5 +198,5 @@ def question_out(question: Question, call: ToolCall) -> wire.QuestionOut:
         "run": call.run_id,
     }
     if question.answer is not None:
-        fields |= {"answer": question.answer, "answered_at": question.answered_at}
+        fields |= {"answer": read.words(question.answer), "answered_at": question.answered_at}
     return wire.QuestionOut(**fields)

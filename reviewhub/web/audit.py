@@ -23,6 +23,7 @@ ICONS = {
     "request": "gate",
     "vote": "check",
     "call": "tool",
+    "secret": "key",
     "run": "branch",
     "branch": "branch",
     "checkpoint": "branch",

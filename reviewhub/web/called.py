@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from reviewhub.core.display import arguments
 from reviewhub.core.display.arguments import Arguments
+from reviewhub.core.display.masking import write_only_paths
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.toolcalls.models import CallVersion, ToolCall
 from reviewhub.tools.models import Tool
-from reviewhub.web.schema_fields import write_only_paths
 
 ERROR_CHARACTERS = 4000
 
@@ -46,21 +46,25 @@ def called(calls: list[ToolCall]) -> list[Called]:
         .order_by("number")
     }
     tools = Tool.objects.filter(agent_id__in={call.agent_id for call in calls})
-    schemas = {(tool.agent_id, tool.name): tool.schema for tool in tools.only("agent_id", "name", "schema")}
+    tools = tools.only("agent_id", "name", "schema", "result_schema")
+    schemas = {(tool.agent_id, tool.name): (tool.schema, tool.result_schema) for tool in tools}
     found: list[Called] = []
     for call in calls:
         text = versions.get((call.pk, call.version), "{}")
-        secret = write_only_paths(schemas.get((call.agent_id, call.tool_name), ""), text)
-        rows = arguments.rows(text, secret_paths=secret)
-        found.append(Called(call, rows, outcome(call), asked.get(call.pk)))
+        schema, result_schema = schemas.get((call.agent_id, call.tool_name), ("", ""))
+        rows = arguments.rows(text, secret_paths=write_only_paths(schema, text))
+        found.append(Called(call, rows, outcome(call, result_schema), asked.get(call.pk)))
     return found
 
 
-def outcome(call: ToolCall) -> Outcome:
-    """The call's result, or its error, or what it has reported so far."""
+def outcome(call: ToolCall, result_schema: str) -> Outcome:
+    """The call's result, or its error, or what it has reported so far. The schema says what of it is secret."""
     if call.error is not None:
         return Outcome(error=call.error[:ERROR_CHARACTERS])
     said = call.result if call.result is not None else call.partial
     if said is None:
         return Outcome()
-    return Outcome(result=arguments.rows(said), is_partial=call.result is None)
+    return Outcome(
+        result=arguments.rows(said, secret_paths=write_only_paths(result_schema, said)),
+        is_partial=call.result is None,
+    )

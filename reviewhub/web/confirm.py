@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from reviewhub_agents import wire
 
 from reviewhub.core.display.changed import Differences, differences
+from reviewhub.core.display.masking import write_only_paths
 from reviewhub.core.display.sentence import pack, plain, unpack
 from reviewhub.reviews.edit import prepare
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.web.evidence import Evidence
-from reviewhub.web.schema_fields import write_only_paths
 
 WORD_CHARACTERS = 40
 

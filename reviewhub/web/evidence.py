@@ -12,12 +12,13 @@ from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.core.display import arguments, segments
 from reviewhub.core.display.arguments import Arguments, Row
 from reviewhub.core.display.changed import Differences, differences
+from reviewhub.core.display.masking import write_only_paths
 from reviewhub.core.display.segments import Segment
 from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
 from reviewhub.toolcalls.models import CallVersion
 from reviewhub.tools.models import Tool
-from reviewhub.web.schema_fields import raw_text, write_only_paths
+from reviewhub.web.schema_fields import raw_text
 
 WORD_CHARACTERS = 1000
 VERSIONS = 6  # of which the changes are shown
@@ -94,6 +95,11 @@ class Evidence:
     def raw(self) -> tuple[Segment, ...]:
         """The arguments as indented JSON, masked, the numbers as written."""
         return segments.split(raw_text(self.text, self.secret_paths))
+
+    @property
+    def hides(self) -> bool:
+        """Whether any value on the page is masked."""
+        return any(row.secret for row in self.arguments.rows)
 
     @property
     def is_huge(self) -> bool:

@@ -174,6 +174,7 @@ def _context(caller: MemberCaller, row: ReviewRequest, typed: Typed) -> dict[str
         "is_late": is_late,
         "can_decide": may_decide,
         "takes_answer": is_open and not is_late and may_decide,
+        "can_reveal": shown.hides and allowed(caller, Action.SECRET_REVEAL, request_target(row)),
         "modes": [(name, *MODES[name]) for name in modes],
         "mode": mode,
         "is_opened": asked != "",
@@ -258,7 +259,7 @@ def _ending(row: ReviewRequest, shown: Evidence) -> dict[str, Any]:
         "deciders": deciders(mine, shown.counted) if mine else [],
         "said": last if last and last.type == DecisionType.HAPPENED else None,
         "is_run_over": row.branch.state not in OPEN_BRANCH,
-        "call_outcome": outcome(row.tool_call),
+        "call_outcome": outcome(row.tool_call, shown.tool.result_schema if shown.tool else ""),
     }
 
 

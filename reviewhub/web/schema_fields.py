@@ -16,7 +16,8 @@ from reviewhub_agents.canonical import Number, Tree
 
 from reviewhub.core.display import segments
 from reviewhub.core.display.arguments import pointer
-from reviewhub.core.display.secrets import find, is_secret_key
+from reviewhub.core.display.masking import replaced, secret_values
+from reviewhub.core.display.secrets import is_secret_key
 from reviewhub.core.display.segments import Segment
 
 MOST_FIELDS = 200
@@ -55,27 +56,6 @@ class Field:
     def textarea(self) -> str:
         """The value as the content of a textarea: HTML drops the first line break, so that of the value is kept."""
         return f"\n{self.value}"
-
-
-def write_only_paths(schema_text: str, arguments_text: str) -> frozenset[str]:
-    """JSON pointers into these arguments that the schema marks `writeOnly`: masked on every surface."""
-    schema = _schema(schema_text)
-    if not schema:
-        return frozenset()
-    found: set[str] = set()
-    todo: list[tuple[str, Tree, Any]] = [("", canonical.parse(arguments_text), schema)]
-    while todo:
-        path, value, rules = todo.pop()
-        if not isinstance(rules, dict):
-            continue
-        if rules.get("writeOnly") is True:
-            found.update(_below(path, value))
-        properties, items = rules.get("properties"), rules.get("items")
-        if isinstance(value, dict) and isinstance(properties, dict):
-            todo.extend((pointer(path, key), value[key], properties.get(key)) for key in value)
-        elif isinstance(value, list):
-            todo.extend((pointer(path, at), item, items) for at, item in enumerate(value))
-    return frozenset(found)
 
 
 def fields(schema_text: str, arguments_text: str, secret_paths: frozenset[str] = frozenset()) -> list[Field]:
@@ -140,8 +120,8 @@ def changes(
 def raw_text(arguments_text: str, secret_paths: frozenset[str] = frozenset()) -> str:
     """The arguments as indented JSON to edit; every secret is replaced by a word that stands for it."""
     tree = canonical.parse(arguments_text)
-    words = {path: _word(path) for path in _secrets(tree, secret_paths)}
-    return pretty(_replaced(tree, words))
+    words = {path: _word(path) for path in secret_values(tree, secret_paths)}
+    return pretty(replaced(tree, words))
 
 
 def escaped(text: str) -> str:
@@ -170,7 +150,7 @@ def raw_changes(
     Computed here, so that what was not touched keeps its bytes. Raises `canonical.BadJson`, ValueError.
     """
     before = canonical.parse(arguments_text)
-    words = {_word(path): value for path, value in _secrets(before, secret_paths).items()}
+    words = {_word(path): one.value for path, one in secret_values(before, secret_paths).items()}
     after = _restored(canonical.parse(raw), words)
     if not isinstance(after, dict) or not isinstance(before, dict):
         raise ValueError("The arguments are one JSON object.")
@@ -217,14 +197,6 @@ def pretty(tree: Tree, indent: int = 0) -> str:
 
 def _word(path: str) -> str:
     return f"•••• secret at {path}, kept as it is ••••"
-
-
-def _replaced(tree: Tree, words: Mapping[str, str], path: str = "") -> Tree:
-    if isinstance(tree, dict):
-        return {key: _replaced(value, words, pointer(path, key)) for key, value in tree.items()}
-    if isinstance(tree, list):
-        return [_replaced(value, words, pointer(path, at)) for at, value in enumerate(tree)]
-    return words.get(path, tree)
 
 
 def _restored(tree: Tree, words: Mapping[str, Tree]) -> Tree:
@@ -300,27 +272,7 @@ def _field(key: str, tree: dict[str, Tree], rules: Any, secret_paths: frozenset[
 
 def _holds_secret(path: str, key: str, value: Tree, secret_paths: frozenset[str]) -> bool:
     is_marked = any(one == path or one.startswith(f"{path}/") for one in secret_paths)
-    return is_secret_key(key) or is_marked or bool(_secrets({key: value}, frozenset()))
-
-
-def _secrets(tree: Tree, secret_paths: frozenset[str]) -> dict[str, Tree]:
-    """Every secret inside `tree` by its pointer: marked, at a secret-looking key, or of a secret's shape."""
-    found: dict[str, Tree] = {}
-    todo: list[tuple[str, Tree, bool]] = [("", tree, False)]
-    while todo:
-        path, value, is_secret = todo.pop()
-        is_secret = is_secret or path in secret_paths
-        if isinstance(value, dict):
-            todo.extend(
-                (pointer(path, key), item, is_secret or is_secret_key(key)) for key, item in value.items()
-            )
-        elif isinstance(value, list):
-            todo.extend((pointer(path, at), item, is_secret) for at, item in enumerate(value))
-        elif (isinstance(value, str) and (is_secret or find(value))) or (
-            is_secret and isinstance(value, Number)
-        ):
-            found[path] = value
-    return found
+    return is_secret_key(key) or is_marked or bool(secret_values({key: value}, frozenset()))
 
 
 def _survives(text: str) -> bool:
@@ -377,19 +329,3 @@ def _schema(text: str) -> dict[str, Any]:
         # Stored schemas were read once already; one that cannot be read any more only costs the nicer form.
         return {}
     return tree if isinstance(tree, dict) else {}
-
-
-def _below(path: str, value: Tree) -> list[str]:
-    """Every pointer at and below `path`."""
-    found, todo = [path], [(path, value)]
-    while todo:
-        here, inside = todo.pop()
-        items: Any = ()
-        if isinstance(inside, dict):
-            items = inside.items()
-        elif isinstance(inside, list):
-            items = enumerate(inside)
-        for key, item in items:
-            found.append(pointer(here, key))
-            todo.append((found[-1], item))
-    return found

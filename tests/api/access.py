@@ -61,6 +61,7 @@ ACCESS: dict[str, Row] = {
     "POST requests/<uuid:request_id>/release": Row("b", {}),
     "POST requests/<uuid:request_id>/comment": Row("bca", {"text": "why?"}),
     "POST requests/<uuid:request_id>/ask": Row("bca", {"text": "why?"}),
+    "POST requests/<uuid:request_id>/reveal": Row("b", {"reason": "the order number looks wrong"}),
     "POST checkpoints/<uuid:checkpoint>/rewrite": Row("b", {"changes": [], "reason": "wrong order"}),
 }
 # Public on purpose: the description of the API itself.

@@ -37,6 +37,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "requests/<int:number>/ask": ("post", "ok ok 404 ok"),
     "requests/<int:number>/comment": ("post", "ok ok 404 ok"),
     "requests/<int:number>/claim": ("post", "403 ok 404 403"),
+    "requests/<int:number>/reveal": ("post", "403 ok 404 403"),
     "runs": ("get", "ok ok ok ok"),
     "runs/<uuid:run_id>": ("get", "ok ok 404 ok"),
     "runs/<uuid:run_id>/live": ("get", "ok ok 404 ok"),

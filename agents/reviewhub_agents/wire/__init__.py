@@ -89,6 +89,9 @@ from .people import (
     RequestDetail,
     RequestList,
     RequestRow,
+    RevealBody,
+    RevealedValue,
+    RevealOut,
 )
 from .problems import FaultOut, Problem
 from .runs import (
@@ -202,6 +205,9 @@ __all__ = [
     "ResumptionOut",
     "ResumptionState",
     "Retry",
+    "RevealBody",
+    "RevealOut",
+    "RevealedValue",
     "RewriteBody",
     "Risk",
     "RunOut",

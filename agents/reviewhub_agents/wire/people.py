@@ -122,6 +122,27 @@ class ClaimRequestBody(Wire):
     take_over: bool = False
 
 
+class RevealBody(Wire):
+    """`POST /requests/{request}/reveal`: why somebody looks at what is hidden; it goes on the record."""
+
+    reason: Annotated[Text, Field(min_length=1)]
+
+
+class RevealedValue(Wire):
+    """One value that is masked everywhere else, with its JSON pointer into the arguments."""
+
+    path: Text
+    value: Json
+
+
+class RevealOut(Wire):
+    """The hidden values of a call's arguments in the version that is asked about now."""
+
+    version: Positive
+    digest: Digest
+    values: list[RevealedValue]
+
+
 class CommentOut(Wire):
     """A comment as written."""
 

@@ -25,9 +25,10 @@ from reviewhub.reviews.comment import comment
 from reviewhub.reviews.decide import decide
 from reviewhub.reviews.filters import Filters
 from reviewhub.reviews.models import ReviewRequest
-from reviewhub.reviews.present import comment_out, question_out, request_detail, request_row
+from reviewhub.reviews.present import comment_out, for_people, question_out, request_detail, request_row
 from reviewhub.reviews.queries import listed
 from reviewhub.reviews.release import release
+from reviewhub.reviews.reveal import reveal
 from reviewhub.reviews.targets import request_target, run_target
 
 log = logging.getLogger("reviewhub.access")
@@ -188,7 +189,20 @@ class Ask(RequestView):
         row, caller = self.found(request, request_id, Action.REQUEST_ASK)
         body = read(request, wire.AskBody)
         made = ask(request_id=row.pk, member=caller.member, text=body.text, actor=actor_of(request, caller))
-        return answer(question_out(made, row.tool_call), status=201)
+        return answer(question_out(made, row.tool_call, for_people()), status=201)
+
+
+class Reveal(RequestView):
+    """`POST /requests/{request}/reveal`"""
+
+    @extend_schema(request=wire.RevealBody, responses=wire.RevealOut)
+    def post(self, request: Request, request_id: uuid.UUID) -> HttpResponse:
+        """Shows what is masked everywhere else, and records who looked, and why."""
+        row, caller = self.found(request, request_id, Action.SECRET_REVEAL)
+        body = read(request, wire.RevealBody)
+        seen = reveal(request_id=row.pk, reason=body.reason, actor=actor_of(request, caller))
+        values = [wire.RevealedValue(path=path, value=value) for path, value in seen.values.items()]
+        return answer(wire.RevealOut(version=seen.version, digest=seen.digest, values=values))
 
 
 class Rewrite(PersonView):

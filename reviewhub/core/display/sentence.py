@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from reviewhub_agents import canonical
 
 from reviewhub.core.display import secrets, segments
+from reviewhub.core.display.masking import masked
 from reviewhub.core.display.segments import Segment
 
 VALUE_CHARACTERS = 80
@@ -44,9 +45,12 @@ class Part:
         return (*[space] * lead, *segments.split(inside), *[space] * tail)
 
 
-def sentence(*, tool: str, arguments_text: str, template: str = "") -> tuple[Part, ...]:
-    """The parts for one call; from the tool's name and first arguments when there is no template."""
-    tree = canonical.parse(arguments_text)
+def sentence(*, tool: str, arguments_text: str, template: str = "", schema: str = "") -> tuple[Part, ...]:
+    """The parts for one call; from the tool's name and first arguments when there is no template.
+
+    It is read in lists, mails and the record, so it says no secret; `schema` is that of the arguments.
+    """
+    tree = masked(arguments_text, schema)
     return _limited(_filled(template, tree) if template.strip() else _default(tool, tree))
 
 

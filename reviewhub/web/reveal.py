@@ -1,0 +1,28 @@
+"""The hidden values of one call, on a page of their own that is made once."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+
+from reviewhub.accounts.permissions import Action, MemberCaller
+from reviewhub.core.display import segments
+from reviewhub.core.display.arguments import in_words
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.reveal import reveal as reveal_secrets
+from reviewhub.web.access import actor, page, posted
+from reviewhub.web.render import show
+from reviewhub.web.review import find
+
+
+@posted
+@page(Action.SECRET_REVEAL, of=find)
+def reveal(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
+    """Shows them to somebody who says why. No cache keeps the page, and no link leads to it."""
+    reason = request.POST.get("reason", "")
+    seen = reveal_secrets(request_id=row.pk, reason=reason, actor=actor(request, caller))
+    values = [
+        (segments.split(path, mask=False), segments.split(in_words(value)[0], mask=False))
+        for path, value in seen.values.items()
+    ]
+    context = {"row": row, "seen": seen, "values": values, "reason": reason.strip()}
+    return show(request, caller, "web/revealed.html", context, nav="queue")
