@@ -7,10 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from reviewhub.accounts.models import Member
 from reviewhub.audit.testing import flush_may_pass
 from tests.cast import Cast, make_cast
+
+# A busy machine is no failure: properties are about values, and times are measured in benchmarks.
+hypothesis_settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("any machine")
 
 
 @pytest.fixture(autouse=True, scope="session")
