@@ -16,6 +16,7 @@ from reviewhub.accounts.teams import check_teams
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict, Invalid
+from reviewhub.core.text import check_text
 
 MAX_EMAIL = 254
 
@@ -84,6 +85,7 @@ def invite(
 
 def _clean_email(text: str) -> str:
     address = text.strip().lower()
+    check_text(address, path="/email")
     if len(address) > MAX_EMAIL:
         raise Invalid.at("/email", f"The e-mail address has more than {MAX_EMAIL} characters.", "too_long")
     try:

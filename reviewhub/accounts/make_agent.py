@@ -11,6 +11,7 @@ from reviewhub.accounts.rules import clean_name
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Invalid
+from reviewhub.core.text import check_text
 
 MAX_DESCRIPTION = 4000
 
@@ -35,8 +36,9 @@ def make_agent(
         NameTaken: another agent has the name, be it in other letter case.
     """
     clean = clean_name(name)
-    if len(description) > MAX_DESCRIPTION or "\x00" in description:
-        raise Invalid.at("/description", f"At most {MAX_DESCRIPTION} characters, and no U+0000.")
+    check_text(description, path="/description")
+    if len(description) > MAX_DESCRIPTION:
+        raise Invalid.at("/description", f"At most {MAX_DESCRIPTION} characters.")
     if owner is not None and owner.workspace_id != team.workspace_id:
         raise Invalid.at("/owner", "There is no such member here.")
     try:

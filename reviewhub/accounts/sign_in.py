@@ -14,6 +14,7 @@ from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Forbidden, SlowDown
+from reviewhub.core.text import check_text
 
 WINDOW = timedelta(minutes=15)
 TRIES = 5  # of one account from one address
@@ -38,6 +39,7 @@ def sign_in(*, email: str, password: str, address: str) -> Person:
         SlowDown: too many failures within 15 minutes; the password was not even looked at.
         WrongPassword: says how many tries are left, never which of the two was wrong.
     """
+    check_text(email, path="/email")
     account = email.strip().lower()[:254]
     left = _tries_left(account, address)
     if left <= 0:

@@ -18,6 +18,7 @@ from reviewhub.checkpoints.save import insert
 from reviewhub.core.actors import Actor
 from reviewhub.core.changes import apply_changes, parse_changes
 from reviewhub.core.errors import Conflict, Invalid
+from reviewhub.core.text import check_text
 from reviewhub.runs.models import Branch
 
 MAX_NAME = 120
@@ -50,6 +51,7 @@ def fork(
     """
     if name is not None:
         _check_name(name)
+    check_text(reason, path="/reason")
     first, placed = _first(checkpoint, changes, reason)
     with transaction.atomic():
         branch = _branch(checkpoint, name)

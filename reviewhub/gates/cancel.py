@@ -8,6 +8,7 @@ from django.db import transaction
 
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
+from reviewhub.core.text import check_text
 from reviewhub.gates.close import close
 from reviewhub.gates.kinds import RunCancelled
 from reviewhub.runs.derive import derive
@@ -22,6 +23,7 @@ def cancel(*, run_id: uuid.UUID, reason: str, actor: Actor) -> bool:
 
     What waited becomes `cancelled`, whoever polls it is told so; a decision that comes later gets a 409.
     """
+    check_text(reason, path="/reason")
     run = Run.objects.get(pk=run_id)
     branches = list(lock(Branch.objects.filter(run=run, state__in=OPEN_BRANCH).order_by("pk")))
     if not branches:

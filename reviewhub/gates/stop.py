@@ -10,6 +10,7 @@ from reviewhub.accounts.models import Agent
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
+from reviewhub.core.text import check_text
 from reviewhub.gates.cancel import cancel
 from reviewhub.gates.kinds import AgentStopped
 from reviewhub.runs.models import Run
@@ -22,6 +23,7 @@ def stop(*, agent_id: uuid.UUID, reason: str, actor: Actor) -> int:
     The mark comes first, in a transaction of its own: from then on nothing new can start, so the runs that are
     cancelled one by one are all there are. Stopping again cancels what a crash left.
     """
+    check_text(reason, path="/reason")
     with transaction.atomic():
         agent = Agent.objects.select_for_update().get(pk=agent_id)
         if agent.stopped_at is None:

@@ -11,6 +11,7 @@ from reviewhub.accounts.models import Team, Workspace
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict, Invalid
+from reviewhub.core.text import check_text
 from reviewhub.policies.kinds import PolicyPublished
 from reviewhub.policies.models import PolicyVersion
 from reviewhub.policies.queries import current
@@ -42,6 +43,7 @@ def publish(*, workspace: Workspace, rules_text: str, note: str, base: int, acto
         raise Invalid.at("/note", "Say what changes and why.", "missing")
     if len(note) > MAX_NOTE:
         raise Invalid.at("/note", f"has {len(note)} characters; the limit is {MAX_NOTE}", code="too_large")
+    check_text(note, path="/note")
     policy = parse_policy(rules_text)
     text = policy_text(policy)
     with transaction.atomic():

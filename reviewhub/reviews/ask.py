@@ -9,6 +9,7 @@ from django.db import transaction
 from reviewhub.accounts.models import Member
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
+from reviewhub.core.text import check_text
 from reviewhub.reviews.kinds import RequestAsked
 from reviewhub.reviews.lock import check_open, lock_request
 from reviewhub.reviews.models import Question
@@ -21,6 +22,7 @@ def ask(*, request_id: uuid.UUID, member: Member, text: str, actor: Actor) -> Qu
     Raises:
         AlreadyDecided, Expired: nobody waits for the answer any more.
     """
+    check_text(text, path="/text")
     locked = lock_request(request_id)
     row = locked.request
     check_open(row)

@@ -9,6 +9,7 @@ from django.db import transaction
 from reviewhub.accounts.models import Member
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
+from reviewhub.core.text import check_text
 from reviewhub.reviews.kinds import RequestCommented
 from reviewhub.reviews.models import Comment, ReviewRequest
 
@@ -16,6 +17,7 @@ from reviewhub.reviews.models import Comment, ReviewRequest
 @transaction.atomic
 def comment(*, request_id: uuid.UUID, member: Member, text: str, actor: Actor) -> Comment:
     """Adds a comment, also to a request that is final; it changes nothing about the request."""
+    check_text(text, path="/text")
     row = ReviewRequest.objects.get(pk=request_id)
     made = Comment.objects.create(request=row, member=member, name=actor.name, text=text)
     record(

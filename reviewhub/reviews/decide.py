@@ -17,8 +17,9 @@ from reviewhub.accounts.models import Member
 from reviewhub.core import faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import DbNow
-from reviewhub.core.errors import StaleState
+from reviewhub.core.errors import Invalid, StaleState
 from reviewhub.core.idempotency import answered, claim
+from reviewhub.core.text import check_text
 from reviewhub.policies.rules import Verdict
 from reviewhub.reviews import edit as edits
 from reviewhub.reviews.conclude import CALL_STATE, conclude
@@ -55,6 +56,7 @@ def decide(
         NotEligible: four-eyes bars this person.
         Invalid: this answer is not possible here (its kind, its changes, or policy denies the edited call).
     """
+    _check_texts(body)
     scope = f"decide:{member.pk}:{request_id}"
     before = answered(scope=scope, key=key, body_digest=body_digest)
     if before is not None:
@@ -66,6 +68,17 @@ def decide(
         except edits.PolicyMoved:
             continue
     raise edits.PolicyMoved
+
+
+def _check_texts(body: wire.DecideBody) -> None:
+    for name in ("message", "note"):
+        check_text(getattr(body, name), path=f"/{name}")
+    if body.was_given("value"):
+        try:
+            canonical.dumps(body.value)
+        except canonical.BadJson as error:
+            first = error.errors[0]
+            raise Invalid.at(f"/value{first['path']}", first["message"], first["code"]) from error
 
 
 def _in_transaction(

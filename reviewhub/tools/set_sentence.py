@@ -8,6 +8,7 @@ from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.display.sentence import faults, placeholders
 from reviewhub.core.errors import Invalid
+from reviewhub.core.text import check_text
 from reviewhub.tools.kinds import SentenceSet
 from reviewhub.tools.models import Tool
 from reviewhub.tools.placeholders import unknown_names
@@ -25,6 +26,7 @@ def set_sentence(*, tool: Tool, sentence: str, actor: Actor) -> Tool:
         Invalid: the template cannot be used; every fault is named.
     """
     sentence = sentence.strip()
+    check_text(sentence, path="/sentence")
     if found := faults(sentence):
         errors = [{"path": "/sentence", "code": "invalid", "message": fault} for fault in found]
         raise Invalid(" ".join(found), errors=errors)

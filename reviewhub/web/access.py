@@ -19,11 +19,13 @@ from reviewhub.accounts.actors import actor_for
 from reviewhub.accounts.models import Member, Person
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, require
 from reviewhub.core.actors import Actor
-from reviewhub.core.errors import Forbidden, NotFound, ReviewHubError
+from reviewhub.core.errors import Forbidden, Invalid, NotFound, ReviewHubError
+from reviewhub.web.forms import check_form
 from reviewhub.web.oops import oops, refused
 
 T = TypeVar("T")
 View = Callable[..., HttpResponse]
+Again = Callable[..., HttpResponse]
 
 
 def enter(person: Person, slug: str) -> MemberCaller:
@@ -36,19 +38,34 @@ def enter(person: Person, slug: str) -> MemberCaller:
 
 
 @overload
-def page(action: Action) -> Callable[[View], View]: ...
+def page(action: Action, *, again: Again | None = None) -> Callable[[View], View]: ...
 @overload
-def page(action: Action, of: Callable[..., tuple[T, Target]]) -> Callable[[View], View]: ...
-def page(action: Action, of: Callable[..., tuple[Any, Target]] | None = None) -> Callable[[View], View]:
+def page(
+    action: Action, of: Callable[..., tuple[T, Target]], *, again: Again | None = None
+) -> Callable[[View], View]: ...
+def page(
+    action: Action, of: Callable[..., tuple[Any, Target]] | None = None, *, again: Again | None = None
+) -> Callable[[View], View]:
     """Makes a view of `view(request, caller, …)`.
 
     Args:
         action: what the visitor must be allowed to do; asked once, before the view.
         of: loads the thing that the address names, with its Target; the view gets the thing. Without it the target is
             the workspace, and the view gets what the address holds.
+        again: shows the form again as it was filled in, for what the view (or `check_form`, before it) finds invalid:
+            `again(request, caller, [thing,] error)`. Without it that is a page of its own.
     """
 
     def wrap(view: View) -> View:
+        def filled(request: HttpRequest, caller: MemberCaller, *thing: Any, **rest: Any) -> HttpResponse:
+            try:
+                check_form(request)
+                return view(request, caller, *thing, **rest)
+            except Invalid as error:
+                if again is None:
+                    raise
+                return again(request, caller, *thing, error)
+
         @never_cache
         @functools.wraps(view)
         def run(request: HttpRequest, slug: str, **rest: Any) -> HttpResponse:
@@ -62,10 +79,10 @@ def page(action: Action, of: Callable[..., tuple[Any, Target]] | None = None) ->
                 caller = enter(person, slug)
                 if of is None:
                     require(caller, action, Target(workspace_id=caller.workspace_id))
-                    return view(request, caller, **rest)
+                    return filled(request, caller, **rest)
                 thing, target = of(caller, **rest)
                 require(caller, action, target)
-                return view(request, caller, thing)
+                return filled(request, caller, thing)
             except Forbidden as error:
                 return refused(request, caller, action, error) if caller else oops(request, error)
             except ReviewHubError as error:

@@ -18,6 +18,8 @@ from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.accounts.queries import active_memberships
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Invalid
+from reviewhub.web.forms import check_form
+from reviewhub.web.oops import oops
 from reviewhub.web.render import shell
 
 THEMES = (("", "As the system"), ("light", "Light"), ("dark", "Dark"))
@@ -38,6 +40,10 @@ def look(request: HttpRequest) -> HttpResponse:
     person = request.user
     if not isinstance(person, Person):
         return redirect("/signin")
+    try:
+        check_form(request)
+    except Invalid as error:
+        return oops(request, error)
     theme = request.POST.get("theme", "")
     person.theme = theme if theme in {"", "light", "dark"} else ""
     person.single_keys = bool(request.POST.get("single_keys"))
@@ -54,9 +60,10 @@ def password(request: HttpRequest) -> HttpResponse:
     if not isinstance(person, Person):
         return redirect("/signin")
     given = request.POST
-    if given.get("new") != given.get("again"):
-        return _page(request, person, [{"path": "/again", "message": "The two new passwords differ."}])
     try:
+        check_form(request)
+        if given.get("new") != given.get("again"):
+            raise Invalid.at("/again", "The two new passwords differ.")
         change_password(
             person=person,
             old=given.get("old", ""),

@@ -18,10 +18,11 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Target, scope_o
 from reviewhub.accounts.queries import agent_target, agents_of, deciders_of
 from reviewhub.accounts.revoke_key import revoke_key
 from reviewhub.accounts.rotate_key import rotate_key
-from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
+from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError
 from reviewhub.gates.start import start as start_agent
 from reviewhub.gates.stop import stop as stop_agent
 from reviewhub.web.access import actor, page
+from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import may, show
 
 
@@ -57,8 +58,18 @@ def _page(
     return show(request, caller, "web/agents.html", context, nav="agents", status=status)
 
 
+def _again(request: HttpRequest, caller: MemberCaller, error: ReviewHubError) -> HttpResponse:
+    return _page(request, caller, errors=words(error), given=request.POST, status=error.status)
+
+
+def _again_of(
+    request: HttpRequest, caller: MemberCaller, agent: Agent, error: ReviewHubError
+) -> HttpResponse:
+    return _page(request, caller, errors=words(error), of=agent.pk, typed=request.POST, status=error.status)
+
+
 @require_POST
-@page(Action.AGENTS_EDIT)
+@page(Action.AGENTS_EDIT, again=_again)
 def new(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Registers an agent of a team."""
     given = request.POST
@@ -70,8 +81,8 @@ def new(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
             owner=caller.member,
             actor=actor(request, caller),
         )
-    except ReviewHubError as error:
-        return _page(request, caller, errors=_words(error), given=given, status=error.status)
+    except Conflict as error:
+        return _again(request, caller, error)
     messages.success(request, f"{made.name} is registered. Make a key for it.")
     if not deciders_of(caller.workspace_id)[made.team_id]:
         messages.warning(request, f"Nobody in {made.team.name} can decide yet what it asks: add a reviewer.")
@@ -91,30 +102,27 @@ def find(caller: MemberCaller, agent_id: uuid.UUID) -> tuple[Agent, Target]:
 
 
 @require_POST
-@page(Action.AGENTS_EDIT, of=find)
+@page(Action.AGENTS_EDIT, of=find, again=_again_of)
 def new_key(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
     """A key, shown here and kept nowhere."""
     given = request.POST
-    try:
-        made = make_key(
-            agent=agent,
-            name=given.get("name", ""),
-            environment=given.get("environment", ""),
-            actor=actor(request, caller),
-            made_by=caller.member,
-        )
-    except ReviewHubError as error:
-        return _page(request, caller, errors=_words(error), status=error.status)
+    made = make_key(
+        agent=agent,
+        name=given.get("name", ""),
+        environment=given.get("environment", ""),
+        actor=actor(request, caller),
+        made_by=caller.member,
+    )
     return _page(request, caller, shown={"agent": agent.name, "key": made.text})
 
 
 @require_POST
-@page(Action.AGENTS_STOP, of=find)
+@page(Action.AGENTS_STOP, of=find, again=_again_of)
 def stop(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
     """Stops an agent: its open runs are cancelled, its keys only read, poll and report from now on."""
-    reason = request.POST.get("reason", "").strip()
+    reason = text_in(request, "reason")
     if not reason:
-        return _page(request, caller, errors=["Say why the agent is stopped."], status=422)
+        raise Invalid("Say why the agent is stopped.")
     many = stop_agent(agent_id=agent.pk, reason=reason, actor=actor(request, caller))
     runs = "1 run is" if many == 1 else f"{many} runs are"
     messages.warning(request, f"{agent.name} is stopped. {runs} cancelled.")
@@ -131,15 +139,14 @@ def start(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpRespo
 
 
 @require_POST
-@page(Action.AGENTS_EDIT, of=find)
+@page(Action.AGENTS_EDIT, of=find, again=_again_of)
 def move(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
     """Gives an agent to another team."""
+    team = _team(caller, request.POST.get("team", ""))
     try:
-        moved = move_agent(
-            agent=agent, team=_team(caller, request.POST.get("team", "")), actor=actor(request, caller)
-        )
-    except ReviewHubError as error:
-        return _page(request, caller, errors=_words(error), status=error.status)
+        moved = move_agent(agent=agent, team=team, actor=actor(request, caller))
+    except Conflict as error:
+        return _again_of(request, caller, agent, error)
     messages.success(request, f"{moved.name} belongs to {moved.team.name} now.")
     return redirect(f"/{caller.member.workspace.slug}/agents#{agent.pk}")
 
@@ -159,7 +166,7 @@ def rotate(request: HttpRequest, caller: MemberCaller, key: AgentKey) -> HttpRes
     try:
         made = rotate_key(key=key, actor=actor(request, caller), made_by=caller.member)
     except ReviewHubError as error:
-        return _page(request, caller, errors=_words(error), status=error.status)
+        return _page(request, caller, errors=words(error), status=error.status)
     return _page(request, caller, shown={"agent": key.agent.name, "key": made.text})
 
 
@@ -170,7 +177,7 @@ def revoke(request: HttpRequest, caller: MemberCaller, key: AgentKey) -> HttpRes
     try:
         revoke_key(key=key, actor=actor(request, caller))
     except ReviewHubError as error:
-        return _page(request, caller, errors=_words(error), status=error.status)
+        return _page(request, caller, errors=words(error), status=error.status)
     messages.success(request, f"The key {key.prefix}… is revoked.")
     return redirect(f"/{caller.member.workspace.slug}/agents")
 
@@ -183,7 +190,3 @@ def _team(caller: MemberCaller, text: str) -> Team:
     if found is None:
         raise Invalid.at("/team", "Choose a team.")
     return found
-
-
-def _words(error: ReviewHubError) -> list[str]:
-    return [each["message"] for each in getattr(error, "errors", [])] or [error.message]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +12,14 @@ from reviewhub_agents import canonical, wire
 from reviewhub_agents.canonical import BadJson
 
 from reviewhub.accounts.permissions import Action, MemberCaller, require, scope_of
-from reviewhub.core.errors import ReviewHubError
+from reviewhub.core.errors import Invalid, ReviewHubError
 from reviewhub.core.limits import limits
 from reviewhub.reviews.decide import decide
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import visible
 from reviewhub.reviews.targets import request_target
 from reviewhub.web.access import actor, page, posted
+from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import show
 
 MOST = 50
@@ -47,37 +49,44 @@ class Result:
     words: str
 
 
-@posted
-@page(Action.QUEUE_READ)
-def bulk(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
-    """Names what is about to be decided, or says why it cannot be done together."""
-    picks = _picks(caller, request.POST)
-    type_ = request.POST.get("type", "")
+def _page(
+    request: HttpRequest, caller: MemberCaller, errors: Sequence[str] = (), status: int = 200
+) -> HttpResponse:
+    picks, type_ = _picks(caller, request.POST), request.POST.get("type", "")
+    refusal = _refusal(picks, type_)
     context = {
         "picks": picks,
         "type": type_,
-        "refusal": _refusal(picks, type_),
+        "refusal": refusal,
+        "errors": errors,
         "key": uuid.uuid4(),
         "message": request.POST.get("message", ""),
     }
-    return show(
-        request, caller, "web/bulk.html", context, nav="queue", status=422 if context["refusal"] else 200
-    )
+    return show(request, caller, "web/bulk.html", context, nav="queue", status=422 if refusal else status)
+
+
+def _again(request: HttpRequest, caller: MemberCaller, error: Invalid) -> HttpResponse:
+    return _page(request, caller, words(error), error.status)
 
 
 @posted
-@page(Action.QUEUE_READ)
+@page(Action.QUEUE_READ, again=_again)
+def bulk(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """Names what is about to be decided, or says why it cannot be done together."""
+    return _page(request, caller)
+
+
+@posted
+@page(Action.QUEUE_READ, again=_again)
 def send(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Decides one by one, each in its own transaction; says for each what became of it."""
     given = request.POST
     picks = _picks(caller, given)
-    type_, message = given.get("type", ""), given.get("message", "").strip()
-    refusal = _refusal(picks, type_)
+    type_, message = given.get("type", ""), text_in(request, "message")
+    if _refusal(picks, type_):
+        return _page(request, caller)
     if type_ == "reject" and len(message) < 3:
-        refusal = refusal or "Write at least one sentence that the agents can act on."
-    if refusal:
-        context = {"picks": picks, "type": type_, "refusal": refusal, "key": uuid.uuid4(), "message": message}
-        return show(request, caller, "web/bulk.html", context, nav="queue", status=422)
+        raise Invalid("Write at least one sentence that the agents can act on.")
     results = [_one(request, caller, pick, type_, message, given.get("key", "")) for pick in picks]
     done = sum(one.is_done for one in results)
     context = {"results": results, "done": done, "type": type_}

@@ -35,6 +35,7 @@ from reviewhub.reviews.targets import request_target
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.confirm import Confirmation, confirmation, is_irreversible
 from reviewhub.web.evidence import Evidence, evidence
+from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import show
 from reviewhub.web.review import Typed, find, render_review
 from reviewhub.web.schema_fields import Field, changes, json_kind, raw_changes
@@ -60,8 +61,13 @@ class NotSent(Exception):
         self.errors = list(errors)
 
 
+def _again(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, error: Invalid) -> HttpResponse:
+    typed, _ = _read(request.POST, row, evidence(row, caller))
+    return render_review(request, caller, row, typed=_with(typed, words(error)), status=error.status)
+
+
 @posted
-@page(Action.REQUEST_DECIDE, of=find)
+@page(Action.REQUEST_DECIDE, of=find, again=_again)
 def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
     """Sends a decision. Whatever goes wrong, what was typed is kept; `back` asks for the form as it was filled in."""
     shown = evidence(row, caller)
@@ -117,14 +123,20 @@ def _is_repeat(caller: MemberCaller, row: ReviewRequest, body: wire.DecideBody) 
     return not is_as_shown and row.reviews.filter(member=caller.member).exists()
 
 
+def _ask_again(
+    request: HttpRequest, caller: MemberCaller, row: ReviewRequest, error: Invalid
+) -> HttpResponse:
+    typed = Typed(mode="ask", message=request.POST.get("message", ""), errors=words(error))
+    return render_review(request, caller, row, typed=typed, status=error.status)
+
+
 @posted
-@page(Action.REQUEST_ASK, of=find)
+@page(Action.REQUEST_ASK, of=find, again=_ask_again)
 def ask(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
     """Asks the agent; the request stays as it is."""
-    text = request.POST.get("message", "").strip()
+    text = text_in(request, "message")
     if not text:
-        typed = Typed(mode="ask", errors=["Write the question."])
-        return render_review(request, caller, row, typed=typed, status=422)
+        raise Invalid("Write the question.")
     try:
         ask_agent(request_id=row.pk, member=caller.member, text=text, actor=actor(request, caller))
     except Conflict as conflict:
@@ -133,11 +145,18 @@ def ask(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpR
     return redirect(f"/{caller.member.workspace.slug}/requests/{row.number}")
 
 
+def _comment_again(
+    request: HttpRequest, caller: MemberCaller, row: ReviewRequest, error: Invalid
+) -> HttpResponse:
+    typed = Typed(comment=request.POST.get("text", ""), comment_errors=words(error))
+    return render_review(request, caller, row, typed=typed, status=error.status)
+
+
 @posted
-@page(Action.REQUEST_COMMENT, of=find)
+@page(Action.REQUEST_COMMENT, of=find, again=_comment_again)
 def comment(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
     """Writes something for the other reviewers."""
-    text = request.POST.get("text", "").strip()
+    text = text_in(request, "text")
     if not text:
         raise Invalid("Write the comment first.")
     comment_on(request_id=row.pk, member=caller.member, text=text, actor=actor(request, caller))

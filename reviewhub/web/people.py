@@ -21,10 +21,11 @@ from reviewhub.accounts.new_password import new_password as password_for
 from reviewhub.accounts.permissions import Action, MemberCaller, Target
 from reviewhub.accounts.queries import members_of, teams_of
 from reviewhub.accounts.set_teams import set_teams
-from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
+from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError
 from reviewhub.policies.rename_team import rename_team as give_name
 from reviewhub.reviews.disable_member import disable_member
 from reviewhub.web.access import actor, page
+from reviewhub.web.forms import words
 from reviewhub.web.render import may, show
 
 STRANDED_SHOWN = 20
@@ -58,8 +59,21 @@ def _page(
     return show(request, caller, "web/people.html", context, nav="people", status=status)
 
 
+def _again(request: HttpRequest, caller: MemberCaller, error: ReviewHubError) -> HttpResponse:
+    return _page(request, caller, errors=words(error), given=request.POST, status=error.status)
+
+
+def _again_of(request: HttpRequest, caller: MemberCaller, member: Member, error: Invalid) -> HttpResponse:
+    return _page(request, caller, errors=words(error), status=error.status)
+
+
+def _team_again(request: HttpRequest, caller: MemberCaller, error: ReviewHubError) -> HttpResponse:
+    typed = request.POST.get("name", "")
+    return _page(request, caller, errors=words(error), new_team=typed, status=error.status)
+
+
 @require_POST
-@page(Action.PEOPLE_EDIT)
+@page(Action.PEOPLE_EDIT, again=_again)
 def invite(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """A new member; the one-time password is shown here and kept nowhere."""
     given = request.POST
@@ -72,8 +86,8 @@ def invite(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
             teams=_teams(caller, given),
             actor=actor(request, caller),
         )
-    except ReviewHubError as error:
-        return _page(request, caller, errors=_words(error), given=given, status=error.status)
+    except Conflict as error:
+        return _again(request, caller, error)
     shown = {"name": made.member.person.name, "email": made.member.person.email, "password": made.password}
     return _page(request, caller, shown=shown)
 
@@ -88,7 +102,7 @@ def find(caller: MemberCaller, member_id: uuid.UUID) -> tuple[Member, Target]:
 
 
 @require_POST
-@page(Action.PEOPLE_EDIT, of=find)
+@page(Action.PEOPLE_EDIT, of=find, again=_again_of)
 def change(request: HttpRequest, caller: MemberCaller, member: Member) -> HttpResponse:
     """Role and teams of a member."""
 
@@ -133,21 +147,22 @@ def new_password(request: HttpRequest, caller: MemberCaller, member: Member) -> 
     try:
         password = password_for(member=member, actor=actor(request, caller))
     except ReviewHubError as error:
-        return _page(request, caller, errors=_words(error), status=error.status)
+        return _page(request, caller, errors=words(error), status=error.status)
     shown = {"name": member.person.name, "email": member.person.email, "password": password}
     return _page(request, caller, shown=shown)
 
 
 @require_POST
-@page(Action.PEOPLE_EDIT)
+@page(Action.PEOPLE_EDIT, again=_team_again)
 def make_team(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """A new team."""
     name = request.POST.get("name", "")
-
-    def act() -> None:
+    try:
         new_team(workspace=caller.member.workspace, name=name, actor=actor(request, caller))
-
-    return _done(request, caller, act, f"Team {name.strip()} is there. Add people to it.")
+    except Conflict as error:
+        return _team_again(request, caller, error)
+    messages.success(request, f"Team {name.strip()} is there. Add people to it.")
+    return redirect(f"/{caller.member.workspace.slug}/people")
 
 
 def find_team(caller: MemberCaller, team_id: uuid.UUID) -> tuple[Team, Target]:
@@ -158,25 +173,32 @@ def find_team(caller: MemberCaller, team_id: uuid.UUID) -> tuple[Team, Target]:
     return row, Target(workspace_id=row.workspace_id)
 
 
+def _rename_again(
+    request: HttpRequest, caller: MemberCaller, team: Team, error: ReviewHubError
+) -> HttpResponse:
+    return _page(request, caller, errors=words(error), of=team.pk, typed=request.POST, status=error.status)
+
+
 @require_POST
-@page(Action.PEOPLE_EDIT, of=find_team)
+@page(Action.PEOPLE_EDIT, of=find_team, again=_rename_again)
 def rename_team(request: HttpRequest, caller: MemberCaller, team: Team) -> HttpResponse:
     """Another name for a team, in the policy too."""
-    name = request.POST.get("name", "")
-
-    def act() -> None:
+    before, name = team.name, request.POST.get("name", "")
+    try:
         give_name(team=team, name=name, actor=actor(request, caller))
+    except Conflict as error:
+        return _rename_again(request, caller, team, error)
+    messages.success(request, f"The team {before} is called {name.strip()} now.")
+    return redirect(f"/{caller.member.workspace.slug}/people")
 
-    return _done(request, caller, act, f"The team {team.name} is called {name.strip()} now.")
 
-
-def _done(request: HttpRequest, caller: MemberCaller, act: Callable[[], None], words: str) -> HttpResponse:
+def _done(request: HttpRequest, caller: MemberCaller, act: Callable[[], None], said: str) -> HttpResponse:
     """Does it and goes back to the page; what went wrong is said there."""
     try:
         act()
     except ReviewHubError as error:
-        return _page(request, caller, errors=_words(error), status=error.status)
-    messages.success(request, words)
+        return _page(request, caller, errors=words(error), status=error.status)
+    messages.success(request, said)
     return redirect(f"/{caller.member.workspace.slug}/people")
 
 
@@ -191,8 +213,3 @@ def _teams(caller: MemberCaller, given: QueryDict) -> list[Team]:
     if len(found) != len(wanted):
         raise Invalid.at("/teams", "There is no such team.")
     return found
-
-
-def _words(error: ReviewHubError) -> list[str]:
-    errors = getattr(error, "errors", [])
-    return [each["message"] for each in errors] or [error.message]

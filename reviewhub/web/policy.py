@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.contrib import messages
@@ -36,6 +37,8 @@ from reviewhub.web.policy_form import (
     text_of,
 )
 from reviewhub.web.render import may, show
+
+_FIELD = re.compile(r"/r(\d{1,3})-(.*)")
 
 
 @page(Action.POLICY_READ)
@@ -78,7 +81,18 @@ def _changes(found: PolicyVersion) -> list[tuple[Change, list[str]]]:
     return [(change, [field_words(one) for one in change.fields]) for change in changes]
 
 
-@page(Action.POLICY_EDIT)
+def _again(request: HttpRequest, caller: MemberCaller, error: Invalid) -> HttpResponse:
+    given = request.POST
+    rules = read(given, given.getlist)
+    if error.errors:
+        errors = [f"{_place(each['path'], rules)}{each['message']}" for each in error.errors]
+    else:
+        errors = [error.message]
+    base, note = _number(given.get("base", "0")), given.get("note", "")
+    return _editor(request, caller, rules, base=base, note=note, errors=errors, status=error.status)
+
+
+@page(Action.POLICY_EDIT, again=_again)
 def edit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """The editor. By GET from a published version; by POST with the draft and the button that was pressed."""
     latest = current(caller.workspace_id)
@@ -92,28 +106,26 @@ def edit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         rules = forms_of(parse_policy(source.rules)) if source else []
         return _editor(request, caller, rules, base=latest.number if latest else 0)
     given = request.POST
-    base = given.get("base", "0")
     rules = press(read(given, given.getlist), given.get("do", ""))
     return _editor(
         request,
         caller,
         rules,
-        base=int(base) if base.isascii() and base.isdecimal() and len(base) < 9 else 0,
+        base=_number(given.get("base", "0")),
         note=given.get("note", ""),
         tried=given.get("do") == "try",
     )
 
 
 @require_POST
-@page(Action.POLICY_EDIT)
+@page(Action.POLICY_EDIT, again=_again)
 def publish(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Puts the draft in force; anything wrong with it brings the editor back, with the draft."""
     given = request.POST
     if given.get("do", "publish") != "publish":
         return edit(request, slug=caller.member.workspace.slug)
     rules = read(given, given.getlist)
-    base = given.get("base", "0")
-    number = int(base) if base.isascii() and base.isdecimal() and len(base) < 9 else 0
+    number = _number(given.get("base", "0"))
     try:
         made = publish_policy(
             workspace=caller.member.workspace,
@@ -121,13 +133,6 @@ def publish(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
             note=given.get("note", "").strip(),
             base=number,
             actor=actor(request, caller),
-        )
-    except Invalid as error:
-        errors = [f"{_place(each['path'], rules)}{each['message']}" for each in error.errors] or [
-            error.message
-        ]
-        return _editor(
-            request, caller, rules, base=number, note=given.get("note", ""), errors=errors, status=422
         )
     except Conflict as error:
         return _editor(
@@ -213,9 +218,14 @@ def _trial(request: HttpRequest, caller: MemberCaller, rules_text: str) -> Expla
     )
 
 
+def _number(text: str) -> int:
+    """The number of a version as a form names it; 0 for anything else."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
+
+
 def _place(path: str, rules: list[RuleForm]) -> str:
-    """`/rules/2/tool` as `Rule 3 (Wires), tool: `."""
-    parts = path.split("/")
+    """`/rules/2/tool`, or the form's `/r2-tool`, as `Rule 3 (Wires), tool: `."""
+    parts = _FIELD.sub(r"/rules/\1/\2", path).split("/")
     if len(parts) < 3 or parts[1] != "rules" or not parts[2].isdecimal():
         return ""
     at = int(parts[2])

@@ -68,6 +68,8 @@ class Typed:
     confirmation: Confirmation | None = None
     as_json: bool = False
     is_held: bool = False
+    comment: str = ""
+    comment_errors: list[str] = field(default_factory=list)
 
     @property
     def changed(self) -> list[Field]:

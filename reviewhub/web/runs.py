@@ -31,6 +31,7 @@ from reviewhub.runs.states import OPEN_BRANCH, RunState
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.web.access import actor, page
 from reviewhub.web.called import called
+from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import may, show
 from reviewhub.web.run_graph import Line, draw, lanes
 from reviewhub.web.talk import Opened, opened
@@ -97,11 +98,17 @@ def live(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
     return show(request, caller, "web/_live_run.html", _context(request, caller, row), nav="runs")
 
 
+def _again(request: HttpRequest, caller: MemberCaller, row: Run, error: Invalid) -> HttpResponse:
+    context = _context(request, caller, row)
+    context |= {"errors": words(error), "cancel_reason": request.POST.get("reason", "")}
+    return show(request, caller, "web/run.html", context, nav="runs", status=error.status)
+
+
 @require_POST
-@page(Action.RUN_CANCEL, of=find)
+@page(Action.RUN_CANCEL, of=find, again=_again)
 def cancel(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
     """Cancels every open branch."""
-    reason = request.POST.get("reason", "").strip()
+    reason = text_in(request, "reason")
     if not reason:
         raise Invalid("Say why the run is cancelled; the agent is told.")
     if cancel_run(run_id=row.pk, reason=reason, actor=actor(request, caller)):
@@ -117,37 +124,48 @@ def _find_checkpoint(caller: MemberCaller, checkpoint_id: uuid.UUID) -> tuple[Ch
     return found, run_target(row)
 
 
+def _fork_again(
+    request: HttpRequest, caller: MemberCaller, found: Checkpoint, error: Invalid
+) -> HttpResponse:
+    row, _ = find(caller, found.run_id)
+    context = _context(request, caller, row, chosen=found.pk)
+    context |= {"errors": words(error), "fork_reason": request.POST.get("reason", "")}
+    return show(request, caller, "web/run.html", context, nav="runs", status=error.status)
+
+
 @require_POST
-@page(Action.CHECKPOINT_FORK, of=_find_checkpoint)
+@page(Action.CHECKPOINT_FORK, of=_find_checkpoint, again=_fork_again)
 def fork(request: HttpRequest, caller: MemberCaller, found: Checkpoint) -> HttpResponse:
     """A new branch from a checkpoint; the old one is not touched."""
-    reason = request.POST.get("reason", "").strip()
-    body = wire.ForkBody(reason=reason)
+    body = wire.ForkBody(reason=text_in(request, "reason"))
     key = check_key(request.POST.get("key", ""))
     branch, first = fork_checkpoint(checkpoint=found, body=body, key=key, actor=actor(request, caller))
     messages.success(request, f"Branch {branch.name} starts from checkpoint {found.number}.")
     return redirect(f"/{caller.member.workspace.slug}/runs/{found.run_id}?checkpoint={first.pk}")
 
 
-def _context(request: HttpRequest, caller: MemberCaller, row: Run) -> dict[str, Any]:
+def _context(
+    request: HttpRequest, caller: MemberCaller, row: Run, *, chosen: uuid.UUID | None = None
+) -> dict[str, Any]:
+    """What the run page is made of, with the state of the `chosen` checkpoint, else of the one in the address."""
     since = newest_event(caller.workspace_id)
     branches = branches_of(row.pk)
     found = checkpoints.of_run(row.pk, cursor=request.GET.get("cursor", ""), limit=40)
     calls = list(
         ToolCall.objects.filter(run=row).select_related("branch").order_by("-created_at", "position")[:CALLS]
     )
-    chosen = _chosen(request, row, found.rows)
+    state_of = _chosen(row, found.rows, str(chosen or request.GET.get("checkpoint", "")))
     target = run_target(row)
     return {
         "run": row,
         "branches": branches,
-        "lines": _lines(found.rows, branches, calls, chosen),
-        "graph": draw(_lines(found.rows, branches, calls, chosen)),
+        "lines": _lines(found.rows, branches, calls, state_of),
+        "graph": draw(_lines(found.rows, branches, calls, state_of)),
         "next": found.next,
         "calls": called(calls),
         "calls_cut": len(calls) == CALLS,
-        "chosen": chosen,
-        "state": _state(chosen),
+        "chosen": state_of,
+        "state": _state(state_of),
         "pending": list(ReviewRequest.objects.filter(run=row, state="pending").order_by("number")[:20]),
         "is_open": any(branch.state in OPEN_BRANCH for branch in branches),
         "may_cancel": allowed(caller, Action.RUN_CANCEL, target),
@@ -158,9 +176,8 @@ def _context(request: HttpRequest, caller: MemberCaller, row: Run) -> dict[str, 
     }
 
 
-def _chosen(request: HttpRequest, row: Run, shown: list[Checkpoint]) -> Checkpoint | None:
+def _chosen(row: Run, shown: list[Checkpoint], asked: str) -> Checkpoint | None:
     """The checkpoint whose state is open: the asked one, else the newest."""
-    asked = request.GET.get("checkpoint", "")
     try:
         wanted = uuid.UUID(asked) if asked else shown[0].pk if shown else None
     except ValueError as error:

@@ -14,6 +14,7 @@ from reviewhub.accounts.models import Person
 from reviewhub.accounts.queries import active_memberships
 from reviewhub.accounts.sign_in import sign_in
 from reviewhub.core.errors import ReviewHubError
+from reviewhub.web.forms import check_form, words
 
 
 @never_cache
@@ -26,15 +27,16 @@ def signin(request: HttpRequest) -> HttpResponse:
         following = ""
     if request.method != "POST":
         return render(request, "web/signin.html", {"next": following})
-    email = request.POST.get("email", "")
     try:
+        check_form(request)
         person = sign_in(
-            email=email,
+            email=request.POST.get("email", ""),
             password=request.POST.get("password", ""),
             address=request.META.get("REMOTE_ADDR", ""),
         )
     except ReviewHubError as error:
-        context = {"next": following, "email": email, "error": error.message}
+        email = request.POST.get("email", "")
+        context = {"next": following, "email": email, "error": words(error)[0]}
         return render(request, "web/signin.html", context, status=error.status)
     login(request, person)
     return redirect("/account" if person.must_change_password else following or "/")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
@@ -19,6 +20,7 @@ from reviewhub.tools.queries import coverage, tool_in
 from reviewhub.tools.set_risk import set_risk
 from reviewhub.tools.set_sentence import set_sentence
 from reviewhub.web.access import actor, page
+from reviewhub.web.forms import words
 from reviewhub.web.render import may, show
 
 MOST = 300
@@ -31,9 +33,7 @@ def tools(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     return _page(request, caller)
 
 
-def _page(
-    request: HttpRequest, caller: MemberCaller, *, errors: list[str] | None = None, status: int = 200
-) -> HttpResponse:
+def _page(request: HttpRequest, caller: MemberCaller, *, status: int = 200, **more: Any) -> HttpResponse:
     search = request.GET.get("q", "")[:200].strip()
     found = coverage(scope_of(caller), search=search)
     context = {
@@ -42,7 +42,7 @@ def _page(
         "search": search,
         "risks": Risk.values,
         "may_edit": may(caller, Action.TOOLS_EDIT),
-        "errors": errors or [],
+        **more,
     }
     return show(request, caller, "web/tools.html", context, nav="tools", status=status)
 
@@ -53,18 +53,19 @@ def find(caller: MemberCaller, tool_id: uuid.UUID) -> tuple[Tool, Target]:
     return row, agent_target(row.agent)
 
 
+def _again(request: HttpRequest, caller: MemberCaller, tool: Tool, error: ReviewHubError) -> HttpResponse:
+    errors = [f"{tool.name}: {each}" for each in words(error)]
+    return _page(request, caller, errors=errors, of=tool.pk, typed=request.POST, status=error.status)
+
+
 @require_POST
-@page(Action.TOOLS_EDIT, of=find)
+@page(Action.TOOLS_EDIT, of=find, again=_again)
 def change(request: HttpRequest, caller: MemberCaller, tool: Tool) -> HttpResponse:
     """Sets sentence and risk, both or neither."""
     who = actor(request, caller)
-    try:
-        with transaction.atomic():
-            set_sentence(tool=tool, sentence=request.POST.get("sentence", ""), actor=who)
-            set_risk(tool=tool, risk=request.POST.get("risk", ""), actor=who)
-    except ReviewHubError as error:
-        errors = [f"{tool.name}: {each['message']}" for each in getattr(error, "errors", [])]
-        return _page(request, caller, errors=errors or [error.message], status=error.status)
+    with transaction.atomic():
+        set_sentence(tool=tool, sentence=request.POST.get("sentence", ""), actor=who)
+        set_risk(tool=tool, risk=request.POST.get("risk", ""), actor=who)
     messages.success(request, f"{tool.name} is changed, from the next call on.")
     if not tool.schema and (names := placeholders(request.POST.get("sentence", ""))):
         messages.warning(

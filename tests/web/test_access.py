@@ -8,15 +8,10 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import URLPattern
-from reviewhub_agents import wire
 
 from reviewhub.accounts.models import Member
-from reviewhub.checkpoints.draft import draft
-from reviewhub.checkpoints.save import save
-from reviewhub.core.actors import SYSTEM
 from reviewhub.web.urls import urlpatterns
-from tests.cast import Cast, make_test_agent
-from tests.web.make import waiting
+from tests.cast import Cast
 
 As = Callable[[Member], Client]
 ANSWERS = ("queue/", "requests/")
@@ -67,26 +62,6 @@ PAGES: dict[str, tuple[str, str]] = {
     "tools": ("get", "ok ok ok ok"),
     "tools/<uuid:tool_id>/change": ("post", "ok 403 404 403"),
 }
-
-
-@pytest.fixture
-def ids(cast: Cast) -> dict[str, Any]:
-    """One of everything, of team Support."""
-    row = waiting(cast.support)
-    _, key, _ = make_test_agent(cast.support, name="Other agent")
-    tool = row.agent.tools.get()
-    made = draft(branch=row.run.branches.get(), message=wire.CheckpointIn.from_tree({"state": {}}))
-    found = save(branch=row.run.branches.get(), draft=made, actor=SYSTEM)
-    return {
-        "<int:number>": row.number,
-        "<uuid:run_id>": row.run_id,
-        "<uuid:checkpoint_id>": found.pk,
-        "<uuid:member_id>": cast.dave.pk,
-        "<uuid:team_id>": cast.support.pk,
-        "<uuid:agent_id>": row.agent_id,
-        "<uuid:key_id>": key.pk,
-        "<uuid:tool_id>": tool.pk,
-    }
 
 
 def address(path: str, ids: dict[str, Any]) -> str:

@@ -125,6 +125,11 @@ def unsafe(text: str) -> Unsafe | None:
     return None if match is None else Unsafe(f"U+{ord(match[0]):04X}", match.start())
 
 
+def storable(text: str) -> str:
+    """`text` with U+FFFD for every U+0000 and lone surrogate: for showing what was refused."""
+    return _UNSAFE.sub("\ufffd", text)
+
+
 def unsafe_message(found: Unsafe, *, what: str) -> str:
     """The sentence for a refused character in `what` ("text" or "key")."""
     kind = "the character" if found.name == "U+0000" else "the lone surrogate"
