@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
+from email.message import Message as HeaderMessage
 
 from reviewhub.live.asgi_types import App, Message, Receive, Scope, Send
 from reviewhub.live.bodyroom import Body, Room, busy, client_of
@@ -55,6 +56,7 @@ class BodyGate:
         try:
             scope["headers"] = clean_headers(scope["headers"])
             check_target(scope)
+            check_charset(scope["headers"])
             size = announced_size(scope["headers"])
             raw = b""
             if size != 0:
@@ -64,6 +66,7 @@ class BodyGate:
                 limit = self.limits.body_bytes if known else min(ANONYMOUS_BYTES, self.limits.body_bytes)
                 if size is not None and size > limit:
                     raise too_large(size, limit)
+                check_content(scope)
                 held = self.room.enter(client_of(scope), known=known, announced=size or 0)
                 raw = await self._read(receive, held, limit)
             scope["headers"] = with_length(scope["headers"], len(raw))
@@ -80,7 +83,7 @@ class BodyGate:
                 detail=no.detail,
                 extra=no.extra,
                 headers=no.headers,
-                linger=no.status in {401, 413, 503},
+                linger=no.status in {401, 413, 415, 503},
             )
         except ClientGone:
             return
@@ -178,6 +181,33 @@ def check_target(scope: Scope) -> None:
         raise Refused(400, "invalid", "The address holds U+0000 or bytes that must be percent-encoded.")
 
 
+def check_charset(headers: Headers) -> None:
+    """Refuses texts in anything but UTF-8; with or without a body, since a framework may read addresses by it too."""
+    charset = content_type(headers).get_param("charset", "utf-8")
+    if str(charset).lower() not in {"utf-8", "utf8"}:
+        raise unsupported(f"The charset is {charset}; texts are taken in utf-8 only.")
+
+
+def check_content(scope: Scope) -> None:
+    """Refuses bodies that are packed, and for the API those that say they are something else than JSON."""
+    packed = [value.decode("latin-1") for name, value in scope["headers"] if name == b"content-encoding"]
+    if any(one.strip().lower() not in {"", "identity"} for one in packed):
+        raise unsupported(f"The Content-Encoding is {', '.join(packed)}; bodies are taken unpacked only.")
+    named = any(name == b"content-type" for name, _ in scope["headers"])
+    kind = content_type(scope["headers"]).get_content_type()
+    if named and scope["path"].startswith(API_PREFIX) and kind != "application/json":
+        raise unsupported(f"The Content-Type is {kind}; bodies are taken as application/json only.")
+
+
+def content_type(headers: Headers) -> HeaderMessage:
+    """The Content-Type with its parameters; several count as one that is garbled."""
+    parsed = HeaderMessage()
+    parsed["content-type"] = ",".join(
+        value.decode("latin-1") for name, value in headers if name == b"content-type"
+    )
+    return parsed
+
+
 def announced_size(headers: Headers) -> int | None:
     """The body's size in bytes as announced; 0 for none, None when it comes in chunks of unknown number."""
     named = [(name, value.strip()) for name, value in headers]
@@ -226,6 +256,11 @@ def too_large(size: int, limit: int) -> Refused:
         limit=limit,
         value=size,
     )
+
+
+def unsupported(detail: str) -> Refused:
+    """415, naming what is taken."""
+    return Refused(415, "unsupported_media_type", detail)
 
 
 def unauthenticated(detail: str) -> Refused:

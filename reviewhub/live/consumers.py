@@ -108,6 +108,14 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
         return parse_qs(self.scope["query_string"].decode("latin-1"))
 
 
+class NoSocket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no types
+    """Every address where there is nothing to follow: closed as if it were somebody else's."""
+
+    async def connect(self) -> None:
+        """Never opens."""
+        await self.close(code=NOT_YOURS)
+
+
 class QueueSocket(Socket):
     """The queue: changed cells at once, new rows for the reader to take."""
 

@@ -37,6 +37,8 @@ from reviewhub.toolcalls.settle import Answer
 
 # An edit is prepared outside the transaction; when policy is published meanwhile, it is prepared once more.
 PREPARATIONS = 3
+# No limits of the contract, which bind what is sent to us.
+OUR_OWN = {"max_bytes": 2**31, "max_depth": 1000, "max_values": 2**31}
 
 
 def decide(
@@ -60,7 +62,7 @@ def decide(
     scope = f"decide:{member.pk}:{request_id}"
     before = answered(scope=scope, key=key, body_digest=body_digest)
     if before is not None:
-        return wire.DecideOut.from_text(before)
+        return _given_before(before)
     for _ in range(PREPARATIONS):
         edit = edits.prepare(request_id=request_id, body=body) if body.type is wire.Verdict.EDIT else None
         try:
@@ -93,12 +95,17 @@ def _in_transaction(
     with transaction.atomic(durable=True):
         kept = claim(scope=f"decide:{member.pk}:{request_id}", key=key, body_digest=body_digest)
         if kept.answer is not None:
-            return wire.DecideOut.from_text(kept.answer)
+            return _given_before(kept.answer)
         out = _decide(lock_request(request_id), member, body, edit, actor)
         kept.keep(status=200, answer=out.to_text())
         faults.point("decide.before_commit")
     faults.point("decide.after_commit")
     return out
+
+
+def _given_before(answer: str) -> wire.DecideOut:
+    """An answer of ours, read back: it is larger and deeper than the body whose arguments it repeats."""
+    return wire.DecideOut.from_text(answer, **OUR_OWN)
 
 
 def _decide(

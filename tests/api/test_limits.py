@@ -114,3 +114,31 @@ def test_a_refused_pause_leaves_no_tool_behind(agent: AgentHttp, bad: dict[str, 
     assert agent.post(f"/runs/{agent.run()['id']}/pauses", body).status in (413, 422)
     assert list(Tool.objects.values_list("name", flat=True)) == ["pay"]
     assert not Pause.objects.exists()
+
+
+def nested(levels: int) -> str:
+    return '{"a":' * levels + "1" + "}" * levels
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("levels", [97, 98, 99, 100])
+def test_a_repeat_is_answered_whatever_its_answer_repeats(levels: int, agent: AgentHttp, cast: Cast) -> None:
+    """The arguments are as deep as the limit allows, so the answer around them is deeper."""
+    body = {"checkpoint": {"state": {}}, "tool_calls": [{"tool": "deep", "arguments_text": nested(levels)}]}
+    pause = agent.post(f"/runs/{agent.run()['id']}/pauses", body).ok(201)
+    first, again = (
+        PersonHttp(cast.bob).decide(pause["tool_calls"][0], "approve", key="same") for _ in range(2)
+    )
+    assert first.ok()["decision"]
+    assert again.ok() == first.json
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_repeat_of_the_longest_answer(agent: AgentHttp, cast: Cast, settings: Any) -> None:
+    one = agent.pause(agent.run()["id"], call()).ok(201)["tool_calls"][0]
+    start = f'{{"type":"respond","version":1,"digest":"{one["digest"]}","value":"'
+    raw = (start + "x" * (settings.LIMIT_BODY_BYTES - len(start) - 2) + '"}').encode()
+    path = f"/requests/{one['request']['id']}/decide"
+    first, again = (PersonHttp(cast.bob).post(path, raw=raw, key="same") for _ in range(2))
+    assert len(json.dumps(first.ok())) > settings.LIMIT_BODY_BYTES
+    assert again.ok() == first.json

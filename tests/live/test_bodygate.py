@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 
@@ -237,3 +238,57 @@ async def test_addresses_that_a_database_would_choke_on_are_400(
 async def test_headers_with_an_underscore_do_not_reach_wsgi(gate: BodyGate, inner: Inner) -> None:
     await ask(gate, http_scope(headers=[("X_Forwarded_Proto", "https"), ("X-Real", "1")]))
     assert [name for name, _ in inner.seen[0][0]["headers"]] == [b"x-real", b"content-length"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ([("Content-Type", "text/xml")], "text/xml; bodies are taken as application/json only"),
+        ([("Content-Type", "application/x-www-form-urlencoded")], "application/json only"),
+        ([("Content-Type", "multipart/form-data; boundary=x")], "application/json only"),
+        ([("Content-Type", "application/json; charset=utf-16")], "utf-16; texts are taken in utf-8 only"),
+        ([("Content-Type", "application/json; Charset = raw_unicode_escape")], "utf-8 only"),
+        ([("Content-Type", "application/json"), ("Content-Type", "text/xml")], "application/json only"),
+        ([("Content-Type", "application/json"), ("Content-Encoding", "gzip")], "gzip; bodies are taken unpacked"),
+        ([("Content-Encoding", "identity, br")], "unpacked only"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("send", [post, chunked])
+async def test_what_is_no_plain_json_is_415(
+    headers: list[tuple[str, str]], said: str, send: Any, gate: BodyGate, inner: Inner
+) -> None:
+    scope = post(2, KEY, *headers) if send is post else chunked(KEY, *headers)
+    answer = await ask(gate, scope, Connection([b"{}"]))
+    assert (answer.status, answer.json["code"]) == (415, "unsupported_media_type")
+    assert said in answer.json["detail"]
+    assert not inner.seen
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "",
+        "application/json",
+        "Application/JSON;charset=UTF-8",
+        'application/json; charset="utf-8"',
+        "application/json;",
+    ],
+)
+async def test_plain_json_and_no_type_are_taken(kind: str, gate: BodyGate, inner: Inner) -> None:
+    headers = [("Content-Type", kind), ("Content-Encoding", "identity")] if kind else []
+    answer = await ask(gate, post(2, KEY, *headers), Connection([b"{}"]))
+    assert (answer.status, len(inner.seen)) == (200, 1)
+
+
+@pytest.mark.parametrize("charset", ["utf-16", "hex", "raw_unicode_escape"])
+async def test_pages_read_utf8_only(charset: str, gate: BodyGate, inner: Inner) -> None:
+    kind = ("Content-Type", f"multipart/form-data; boundary=x; charset={charset}")
+    for scope in (post(2, SESSION, kind, path="/north/requests/1/ask"), http_scope(path="/", headers=[kind])):
+        answer = await ask(gate, scope, Connection([b"{}"]))
+        assert (answer.status, answer.json["code"]) == (415, "unsupported_media_type")
+
+
+async def test_forms_of_pages_are_taken(gate: BodyGate, inner: Inner) -> None:
+    kind = ("Content-Type", "application/x-www-form-urlencoded")
+    answer = await ask(gate, post(2, SESSION, kind, path="/north/requests/1/ask"), Connection([b"a="]))
+    assert answer.status == 200
