@@ -181,3 +181,40 @@ def test_b54_a_narrow_page_shows_all_of_a_long_command(
     page.keyboard.press("Enter")
     expect(page.get_by_text("os.remove('/data')").first).to_be_visible()
     expect(button).to_be_enabled()
+
+
+STICKS_OUT = """() => {
+  const width = document.documentElement.clientWidth;
+  const scrolls = one => one && (getComputedStyle(one).overflowX !== 'visible' && one !== document.documentElement
+    && one !== document.body && one.getBoundingClientRect().right <= width + 1 || scrolls(one.parentElement));
+  const out = [...document.querySelectorAll('body *')].filter(one => {
+    const box = one.getBoundingClientRect();
+    return box.width > 1 && box.right > width + 1 && !scrolls(one.parentElement);
+  }).map(one => one.tagName + '.' + one.className);
+  return [document.documentElement.scrollWidth - width, out.slice(0, 5)];
+}"""
+
+
+def test_nothing_sticks_out_of_the_narrowest_page(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    row = ask(agent, tool="payments.refund_the_whole_order_at_once")
+    ReviewRequest.objects.filter(pk=row.pk).update(number=1274)
+    page = visit(cast.alice, "/northwind/queue", viewport={"width": 320, "height": 700})
+    found = {}
+    for path in (
+        "queue",
+        "queue?state=any&risk=low&risk=high",
+        "requests/1274",
+        "requests/1274?mode=edit",
+        "requests/1274?mode=reject",
+        f"runs/{row.run_id}",
+        "runs",
+        "audit",
+        "policy",
+        "policy/edit",
+        "tools",
+        "agents",
+        "people",
+    ):
+        page.goto(f"{page.url.split('/northwind')[0]}/northwind/{path}")
+        found[path] = page.evaluate(STICKS_OUT)
+    assert {path: what for path, what in found.items() if what != [0, []]} == {}

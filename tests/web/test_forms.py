@@ -98,6 +98,7 @@ def test_no_form_takes_what_cannot_be_stored(
     assert answer.status_code == 422, page[:300]
     assert "U+0000 at position 6" in page
     assert "\x00" not in page
+    assert 'href="?' not in page, "the page stands at the form's address, which takes no GET"
     if shown:
         assert ("before\ufffdafter" if name == shown else KEPT) in page
     assert stored() == before
