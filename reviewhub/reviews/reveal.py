@@ -12,6 +12,7 @@ from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.display.masking import secret_values, write_only_paths
 from reviewhub.core.errors import Invalid
+from reviewhub.core.text import check_text
 from reviewhub.reviews.kinds import SecretRevealed
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.present import schema_of
@@ -34,6 +35,7 @@ def reveal(*, request_id: uuid.UUID, reason: str, actor: Actor) -> Revealed:
     Raises:
         Invalid: no reason is given, or nothing is hidden.
     """
+    check_text(reason, path="/reason")
     reason = reason.strip()
     if not reason:
         raise Invalid.at("/reason", "Say why you look at it; it goes on the record.")

@@ -7,22 +7,29 @@ from django.http import HttpRequest, HttpResponse
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.core.display import segments
 from reviewhub.core.display.arguments import in_words
+from reviewhub.core.errors import Invalid
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.reveal import reveal as reveal_secrets
 from reviewhub.web.access import actor, page, posted
+from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import show
-from reviewhub.web.review import find
+from reviewhub.web.review import Typed, find, render_review
+
+
+def _again(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, error: Invalid) -> HttpResponse:
+    typed = Typed(reveal_reason=request.POST.get("reason", ""), reveal_errors=words(error))
+    return render_review(request, caller, row, typed=typed, status=error.status)
 
 
 @posted
-@page(Action.SECRET_REVEAL, of=find)
+@page(Action.SECRET_REVEAL, of=find, again=_again)
 def reveal(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
     """Shows them to somebody who says why. No cache keeps the page, and no link leads to it."""
-    reason = request.POST.get("reason", "")
+    reason = text_in(request, "reason")
     seen = reveal_secrets(request_id=row.pk, reason=reason, actor=actor(request, caller))
     values = [
         (segments.split(path, mask=False), segments.split(in_words(value)[0], mask=False))
         for path, value in seen.values.items()
     ]
-    context = {"row": row, "seen": seen, "values": values, "reason": reason.strip()}
+    context = {"row": row, "seen": seen, "values": values, "reason": reason}
     return show(request, caller, "web/revealed.html", context, nav="queue")

@@ -70,6 +70,8 @@ class Typed:
     is_held: bool = False
     comment: str = ""
     comment_errors: list[str] = field(default_factory=list)
+    reveal_reason: str = ""
+    reveal_errors: list[str] = field(default_factory=list)
 
     @property
     def changed(self) -> list[Field]:

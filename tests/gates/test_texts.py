@@ -19,6 +19,7 @@ from reviewhub.policies.publish import publish
 from reviewhub.reviews.ask import ask
 from reviewhub.reviews.comment import comment
 from reviewhub.reviews.decide import decide
+from reviewhub.reviews.reveal import reveal
 from reviewhub.tools.models import Tool
 from reviewhub.tools.set_sentence import set_sentence
 from tests.cast import Cast
@@ -37,6 +38,7 @@ def decided(row: Any, cast: Cast, **fields: Any) -> Any:
 VERBS: dict[str, Callable[[Any, Cast, str], Any]] = {
     "ask": lambda row, cast, text: ask(request_id=row.pk, member=cast.bob, text=text, actor=SYSTEM),
     "comment": lambda row, cast, text: comment(request_id=row.pk, member=cast.bob, text=text, actor=SYSTEM),
+    "reveal": lambda row, cast, text: reveal(request_id=row.pk, reason=text, actor=SYSTEM),
     "cancel": lambda row, cast, text: cancel(run_id=row.run_id, reason=text, actor=SYSTEM),
     "stop": lambda row, cast, text: stop(agent_id=row.agent_id, reason=text, actor=SYSTEM),
     "message": lambda row, cast, text: decided(row, cast, message=text),

@@ -41,6 +41,7 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "requests/<int:number>/ask": ("bob", {}, "message", ("message",)),
     "requests/<int:number>/comment": ("bob", {}, "text", ("text",)),
     "requests/<int:number>/claim": ("bob", {}, "", ("back",)),
+    "requests/<int:number>/reveal": ("bob", {}, "", ("reason",)),
     "runs/<uuid:run_id>/cancel": ("bob", {}, "reason", ("reason",)),
     "checkpoints/<uuid:checkpoint_id>/fork": ("bob", {"key": "k2"}, "reason", ("reason", "key")),
     "policy/edit": ("alice", {**RULE, "do": "check"}, "note", ("note", "r0-name", "r0-tool", "r0-team")),
