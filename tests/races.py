@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.clock import now
 from reviewhub.resumptions.models import Resumption
 from reviewhub.reviews.expire import expire
@@ -144,6 +145,25 @@ def cancel_decide(at: Scene) -> None:
     assert not Resumption.objects.filter(branch__run=run, state__in=["queued", "claimed"]).exists()
 
 
+def save_save(at: Scene) -> None:
+    """Two processes save on one head: one of them moves it, the other is told where it is and leaves nothing."""
+    run = at.agent.run()["id"]
+    first = at.agent.post(f"/runs/{run}/checkpoints", {"state": {"log": [1]}}).ok(201)
+    twin = AgentHttp(token=at.agent.token)
+    hints = {"append": {"log": [2]}, "parent": first["id"], "parent_hash": first["hash"]}
+    whole = {"state": {"log": [1], "text": "x" * 400}, "parent": first["id"]}
+    replies = together(
+        lambda: at.agent.post(f"/runs/{run}/checkpoints", hints),
+        lambda: twin.post(f"/runs/{run}/checkpoints", whole),
+    )
+    assert sorted(_statuses(replies)) == [201, 409], replies
+    loser, winner = sorted(replies, key=lambda reply: reply.status, reverse=True)
+    assert loser.code == "stale_head"
+    assert loser.json["head"] == {"id": winner.json["id"], "hash": winner.json["hash"]}
+    assert Checkpoint.objects.filter(run=run).count() == 2
+    assert str(Branch.objects.get(run=run).head) == winner.json["id"]
+
+
 RACES = (
     decide_decide,
     decide_expire,
@@ -152,6 +172,7 @@ RACES = (
     pause_pause,
     consume_consume,
     cancel_decide,
+    save_save,
 )
 
 

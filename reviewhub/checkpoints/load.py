@@ -85,6 +85,10 @@ def parse_state(text: str) -> State:
     return make_state(canonical.parse(text, max_bytes=most, max_values=most), max_bytes=most)
 
 
-def field_digests(text: str) -> dict[str, str]:
-    """The digest of each field of a loaded state, `sha256:<hex>`; the hash of the state is made of these."""
-    return {name: f"sha256:{digest}" for name, digest in parse_state(text).digests.items()}
+def field_digests(checkpoint: Checkpoint) -> dict[str, str]:
+    """The digest of each field of a state, `sha256:<hex>`; the hash of the state is made of these.
+
+    Raises:
+        CorruptCheckpoint: as `load_state`.
+    """
+    return {name: f"sha256:{digest}" for name, digest in load_state(checkpoint).digests.items()}

@@ -78,6 +78,7 @@ class _Memory:
 
 
 _memory = _Memory()
+# For who changes what is stored: a restore of a backup, a test.
 forget_all = _memory.clear
 
 

@@ -147,7 +147,7 @@ def value_of(tree: Tree, *, old: Value | None = None) -> Value:
     Args:
         old: the value before; what was told in the same words then is not written again.
     """
-    if isinstance(tree, list):
+    if type(tree) is list:
         return _list(tree, old if isinstance(old, Items) else None)
     if type(tree) is str:
         if isinstance(old, Text) and old.told == tree:

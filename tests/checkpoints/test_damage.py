@@ -95,6 +95,12 @@ def test_a_missing_row_is_noticed(saved: list[Checkpoint]) -> None:
     refused(saved[1])
 
 
+@pytest.mark.parametrize("base", [0, 2, 9])
+def test_a_beginning_that_is_none_is_noticed(saved: list[Checkpoint], base: int) -> None:
+    damage(Checkpoint.objects.filter(pk=saved[1].pk), base=base)
+    refused(saved[1])
+
+
 def test_nothing_is_saved_on_top_of_damage(branch: Branch, saved: list[Checkpoint]) -> None:
     damage(Checkpoint.objects.filter(pk=saved[0].pk), content=b"")
     with pytest.raises(CorruptCheckpoint):

@@ -59,10 +59,9 @@ class OneCheckpoint(AgentView):
         if how == "none":
             return answer(checkpoint_out(row))
         with setting_aside():
-            state = load(row)
-        if how == "fields":
-            return answer(checkpoint_out(row, fields=field_digests(state)))
-        return answer(checkpoint_out(row, state=state))
+            if how == "fields":
+                return answer(checkpoint_out(row, fields=field_digests(row)))
+            return answer(checkpoint_out(row, state=load(row)))
 
 
 class Differences(AgentView):
