@@ -72,7 +72,8 @@ def start(
 def _fitting(agent: Agent, given: Any) -> str:
     try:
         text = canonical.dumps({} if given is None else given)
-        load(graph_of(agent.graph).state, text)
+        graph = graph_of(agent.graph)
+        load(graph.state, text, types=graph.types)
     except (canonical.BadJson, StateError) as error:
         raise Invalid.at("/input", str(error)) from error
     return text

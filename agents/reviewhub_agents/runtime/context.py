@@ -9,13 +9,13 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from reviewhub_agents import canonical
+from reviewhub_agents import canonical, exact
 
 from .calls import Calls
 from .errors import GraphError, ReplayDiverged
 from .models import Message, Model
 from .results import ToolResult
-from .state import dump
+from .state import GivenTypes, dump
 from .store import Effect, Kept, Proposal, Snapshot, Store
 from .tools import Tool
 
@@ -52,6 +52,7 @@ class Context(Generic[S]):
         model: Model | None,
         state: S,
         snapshot: Snapshot,
+        types: GivenTypes = (),
     ) -> None:
         """Made by the engine, one per step."""
         self._store = store
@@ -59,6 +60,7 @@ class Context(Generic[S]):
         self._model = model
         self._state = state
         self._calls = Calls(store, tools)
+        self._types = types
         self.snapshot = snapshot
         self._occurrences: Counter[str] = Counter()
 
@@ -126,18 +128,18 @@ class Context(Generic[S]):
 
         Args:
             key: names the place; the same key may be used many times in a step.
-            make: returns something JSON can hold.
+            make: returns anything that `exact.pack` takes.
             of: what the result depends on; a replay with another value raises ReplayDiverged.
         """
         place = self._place(key)
-        digest = canonical.body_digest(of)
+        digest = canonical.body_digest(exact.pack(of, types=self._types))
         kept = self._store.kept(place)
         if kept is None:
-            kept = Kept(digest=digest, value=canonical.dumps(make()))
+            kept = Kept(digest=digest, value=canonical.dumps(exact.pack(make(), types=self._types)))
             self._store.keep(place, kept)
         elif kept.digest != digest:
             raise ReplayDiverged(f"{place} was recorded for other arguments")
-        return canonical.plain(canonical.parse(kept.value))
+        return exact.unpack(canonical.parse(kept.value), types=self._types, numbers=canonical.plain)
 
     def checkpoint(self) -> None:
         """Saves the state now; after a crash the step starts from its top with this state."""
@@ -145,7 +147,8 @@ class Context(Generic[S]):
 
     def save(self, *, node: str) -> Snapshot:
         """Saves the state with `node` as the step to run next; the engine's own end of a step."""
-        self.snapshot = self._store.save(node=node, step=self.snapshot.step + 1, state=dump(self._state))
+        text = dump(self._state, types=self._types)
+        self.snapshot = self._store.save(node=node, step=self.snapshot.step + 1, state=text)
         self._occurrences.clear()
         return self.snapshot
 

@@ -36,20 +36,28 @@ def run(graph: Graph[S], store: Store) -> Ending:
             snapshot = _step(graph, store, snapshot)
     except Paused:
         return "paused"
-    last = load(graph.state, snapshot.state)
+    last = load(graph.state, snapshot.state, types=graph.types)
     store.finish(result=canonical.dumps(graph.result(last)))
     return "finished"
 
 
 def _first(graph: Graph[S], store: Store, given: str) -> Snapshot:
-    return store.save(node=graph.start, step=0, state=dump(load(graph.state, given)))
+    first = load(graph.state, given, types=graph.types)
+    return store.save(node=graph.start, step=0, state=dump(first, types=graph.types))
 
 
 def _step(graph: Graph[S], store: Store, snapshot: Snapshot) -> Snapshot:
     step = graph.steps.get(snapshot.node)
     if step is None:
         raise StateError(f"this version of {graph.name} has no step {snapshot.node}")
-    state = load(graph.state, snapshot.state)
-    context = Context(store=store, tools=graph.tools, model=graph.model, state=state, snapshot=snapshot)
+    state = load(graph.state, snapshot.state, types=graph.types)
+    context = Context(
+        store=store,
+        tools=graph.tools,
+        model=graph.model,
+        state=state,
+        snapshot=snapshot,
+        types=graph.types,
+    )
     target = step.target(step.function(state, context))
     return context.save(node=target)

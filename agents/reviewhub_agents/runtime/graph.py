@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
+from reviewhub_agents import canonical
+
 from .context import Context
 from .errors import GraphError
 from .models import Model
-from .state import check_storable
+from .state import check_storable, dump
 from .store import Effect
 from .tools import A, Tool, ToolRun, declare
 
@@ -59,13 +61,21 @@ class Graph(Generic[S]):
         description: str = "",
         model: Model | None = None,
         result: Callable[[S], Any] | None = None,
+        types: Iterable[type] | Mapping[str, type] = (),
     ) -> None:
-        """`result` makes the run's result from the last state; the whole state when left out."""
+        """Puts an agent together.
+
+        Args:
+            result: makes the run's result from the last state; the whole state, as it is saved, when left out.
+            types: enums, named tuples, dataclasses and models that occur in fields whose annotation is Any; as a
+                mapping also the names under which states saved before know a class that has moved since.
+        """
         self.name = name
         self.state = state
         self.description = description
         self.model = model
-        self.result = result or (lambda last: last.model_dump(mode="json"))
+        self.types = dict(types) if isinstance(types, Mapping) else tuple(types)
+        self.result = result or (lambda last: canonical.parse(dump(last, types=self.types)))
         self.steps: dict[str, Step[S]] = {}
         self.tools: dict[str, Tool[Any]] = {}
 

@@ -1,17 +1,33 @@
-"""Agent state to text and back."""
+"""Agent state to text and back, exactly: what JSON lacks is packed (`reviewhub_agents.exact`).
+
+A field's annotation says what its value is, so nested models stay plain objects and any other type that pydantic
+writes as JSON (a path, an address) stays its text. All else is packed with its type. That a state comes back as it was
+is not hoped for but tried, each time it is written.
+"""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+import re
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from functools import lru_cache
+from typing import Any, TypeAlias, TypeVar, get_args, get_type_hints
 
-from pydantic import BaseModel, ValidationError, create_model
-from pydantic.errors import PydanticInvalidForJsonSchema
+from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
+from pydantic_core import PydanticSerializationError
 
-from reviewhub_agents import canonical
+from reviewhub_agents import canonical, exact
+from reviewhub_agents.exact.packing import Packer
+from reviewhub_agents.exact.values import Refused
 
 from .errors import GraphError, StateError
+from .same import difference
 
 S = TypeVar("S", bound=BaseModel)
+GivenTypes: TypeAlias = Iterable[type] | Mapping[str, type]
+
+_MAY_BE_PACKED = re.compile(r'\$rh[0-9]*"\s*:')
 
 
 def check_storable(model: type[BaseModel]) -> None:
@@ -29,25 +45,114 @@ def check_storable(model: type[BaseModel]) -> None:
             raise GraphError(f"state {model.__name__}.{name} cannot be stored: {error.message}") from error
 
 
-def dump(state: BaseModel) -> str:
-    """The canonical text of a state.
+def dump(state: BaseModel, *, types: GivenTypes = ()) -> str:
+    """The canonical text of a state. `types` are those that its annotations do not name, as `load` is given them.
 
     Raises:
-        StateError: it holds what JSON cannot (NaN, a lone surrogate); names the path.
+        StateError: it holds what would not come back as it is; names the path.
     """
     try:
-        return canonical.dumps(state.model_dump(mode="json"))
+        packer = Packer(exact.Types(types), fallback=_by_pydantic)
+        text = canonical.dumps(packer.pack(state.model_dump(warnings=False)))
+    except Refused as refused:
+        # Types that pydantic writes as JSON only (`when_used="json"`) are its own affair, if they come back.
+        text = _as_json(state)
+        if text is None or _changed(state, text, types) is not None:
+            raise StateError(f"the state cannot be saved: {refused.named()}") from refused
+        return text
     except (canonical.BadJson, ValueError) as error:
         raise StateError(f"the state cannot be saved: {error}") from error
+    changed = _changed(state, text, types)
+    if changed is not None:
+        raise StateError(f"the state cannot be saved: {changed}")
+    return text
 
 
-def load(model: type[S], text: str) -> S:
-    """A state from its text, a new object each time.
+def _changed(state: BaseModel, text: str, types: GivenTypes) -> str | None:
+    """What would be another value when `text` is loaded; None when all is as it was."""
+    try:
+        return difference(state, load(type(state), text, types=types))
+    except StateError as error:
+        return f"it could not be read again: {error}"
+
+
+def _as_json(state: BaseModel) -> str | None:
+    try:
+        return canonical.dumps(state.model_dump(mode="json", warnings=False))
+    except (canonical.BadJson, ValueError):
+        return None
+
+
+def load(model: type[S], text: str, *, types: GivenTypes = ()) -> S:
+    """A state from its text, a new object each time. States saved before there were exact values load as ever.
 
     Raises:
         StateError: this version of the agent cannot read it.
     """
     try:
-        return model.model_validate_json(text)
-    except ValidationError as error:
+        if _MAY_BE_PACKED.search(text) is None:
+            return model.model_validate_json(text, by_alias=True, by_name=True)
+        known = exact.Types(_all_types(model, types))
+        value = exact.unpack(canonical.parse(text), types=known, numbers=canonical.plain)
+        return model.model_validate(value, by_alias=True, by_name=True)
+    except (ValidationError, canonical.BadJson) as error:
         raise StateError(f"this version of the agent cannot read the saved state: {error}") from error
+
+
+def _by_pydantic(value: Any) -> Any:
+    """What pydantic writes for a type of its own or of a library; the annotation makes the value of it again."""
+    try:
+        return _adapter(type(value)).dump_python(value, mode="json")
+    except (PydanticUserError, PydanticSerializationError, ValueError, TypeError) as error:
+        kind = f"{type(value).__module__}.{type(value).__qualname__}"
+        raise Refused(f"A value of type {kind} cannot be kept.") from error
+
+
+@lru_cache(maxsize=256)
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def _all_types(model: type[BaseModel], types: GivenTypes) -> dict[str, type]:
+    given = dict(types) if isinstance(types, Mapping) else {exact.qualified(kind): kind for kind in types}
+    return {exact.qualified(kind): kind for kind in enums_of(model)} | given
+
+
+@lru_cache(maxsize=256)
+def enums_of(model: type[BaseModel]) -> frozenset[type[Enum]]:
+    """The enums that the annotations of a model and of the models in it name."""
+    found: set[type[Enum]] = set()
+    seen: set[Any] = set()
+    todo: list[Any] = [model]
+    while todo:
+        kind = todo.pop()
+        if not _once(kind, seen):
+            continue
+        todo.extend(get_args(kind))
+        if not isinstance(kind, type):
+            todo.append(getattr(kind, "__value__", None))  # of a `type` alias
+        elif issubclass(kind, Enum):
+            found.add(kind)
+        elif issubclass(kind, BaseModel):
+            todo.extend(field.annotation for field in kind.model_fields.values())
+        else:
+            todo.extend(_hints(kind))
+    return frozenset(found)
+
+
+def _hints(kind: type) -> Iterable[Any]:
+    """The annotations of a dataclass, a named tuple or a TypedDict."""
+    try:
+        return get_type_hints(kind, include_extras=True).values() if hasattr(kind, "__annotations__") else ()
+    except (NameError, TypeError):
+        return ()  # names of nowhere; pydantic has its own word on them
+
+
+def _once(kind: Any, seen: set[Any]) -> bool:
+    """Whether `kind` is met for the first time; what cannot be remembered is no type."""
+    try:
+        new = kind is not None and kind not in seen
+        seen.add(kind)
+    except TypeError:
+        return False
+    return new

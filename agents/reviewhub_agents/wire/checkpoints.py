@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
+
+from reviewhub_agents.canonical import BadJson, Fault, pointer
+from reviewhub_agents.exact import Types, pack, unpack
+from reviewhub_agents.exact.values import escaped
 
 from .base import Wire
 from .enums import ChangeOp, ChangeOpField
 from .fields import MAX_ITEMS, Count, Digest, Epoch, Id, Json, JsonObject, Name, Positive, Text, Time, Title
 
 _HINTS = frozenset({"changed", "append", "unchanged"})
+_VALUES = frozenset({"state", "changed", "append"})
 _CONTENT = _HINTS | {"state", "parent", "parent_hash", "state_hash", "node", "step", "plan"}
+
+
+def _packed(name: str, values: Any, types: Types) -> Any:
+    packed = pack(values, types=types)
+    if name != "state" and set(packed) != {escaped(key) for key in values if isinstance(key, str)}:
+        # In a state such a mapping is a value of its own; here each member is a field.
+        raise ValueError(f"{name} is a mapping of names of fields.")
+    return packed
+
+
+def _without_decimals(name: str, value: Any) -> None:
+    todo: list[tuple[tuple[str | int, ...], Any]] = [((name,), value)]
+    while todo:
+        keys, found = todo.pop()
+        if type(found) is Decimal:
+            message = "A Decimal would come back as another number; make the message by `of`, which keeps it."
+            raise BadJson([Fault(path=pointer(keys), code="invalid", message=message)])
+        if type(found) is dict or type(found) is list:
+            inside = found.items() if type(found) is dict else enumerate(found)
+            todo.extend(((*keys, key), item) for key, item in inside if type(item) in (dict, list, Decimal))
 
 
 class PlanRef(Wire):
@@ -40,6 +67,26 @@ class CheckpointIn(Wire):
     unchanged: list[str] | None = None
     parent_hash: Digest | None = None
     state_hash: Digest | None = None
+
+    @classmethod
+    def of(cls, *, types: Types | Iterable[type] | Mapping[str, type] = (), **fields: Any) -> Self:
+        """A checkpoint of Python state: the values in `state`, `changed` and `append` are packed, so that
+        `CheckpointOut.value` gives them back as they are. The other fields are those of the message.
+
+        Raises `exact.NotExact` for what cannot be kept.
+        """
+        for name in _VALUES & fields.keys():
+            if fields[name] is not None:
+                fields[name] = _packed(name, fields[name], Types(types))
+        if fields.get("unchanged") is not None:
+            fields["unchanged"] = [escaped(name) for name in fields["unchanged"]]
+        return cls(**fields)
+
+    def to_tree(self) -> dict[str, Any]:
+        """The message as JSON values. Raises `BadJson` for a Decimal in a state, which would come back as a number."""
+        for name in sorted(_VALUES & self.model_fields_set):
+            _without_decimals(name, getattr(self, name))
+        return super().to_tree()
 
     @property
     def has_hints(self) -> bool:
@@ -99,6 +146,10 @@ class CheckpointOut(Wire):
     created_at: Time
     state: JsonObject | None = None
     fields: dict[str, Digest] | None = None
+
+    def value(self, *, types: Types | Iterable[type] | Mapping[str, type] = ()) -> Any:
+        """The state as Python values, as `CheckpointIn.of` was given them; None when it was not asked for."""
+        return None if self.state is None else unpack(self.state, types=types)
 
 
 class CheckpointList(Wire):
