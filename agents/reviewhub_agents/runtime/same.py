@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Any
 
@@ -25,8 +26,6 @@ def difference(before: Any, after: Any) -> str | None:
     todo: list[_Pair] = [([], before, after)]
     while todo:
         keys, one, other = todo.pop()
-        if one is other:
-            continue
         if type(one) is not type(other):
             return _sentence(keys, one, f"of type {_name(other)}")
         inner = _inside(one, other)
@@ -35,52 +34,58 @@ def difference(before: Any, after: Any) -> str | None:
                 return _sentence(keys, one, "another value")
             continue
         for key, a, b in inner:
+            if a is b or (type(a) is type(b) and type(a) in _PLAIN and a == b):
+                continue
             if a is _MISSING or b is _MISSING:
-                return _sentence([*keys, key], one if a is _MISSING else a, "missing or new")
-            todo.append(([*keys, key], a, b))
+                return _sentence([*keys, _said(key)], one if a is _MISSING else a, "missing or new")
+            todo.append(([*keys, _said(key)], a, b))
     return None
 
 
 _MISSING = object()
+_PLAIN = frozenset({str, int})
 
 
-def _inside(one: Any, other: Any) -> list[tuple[str | int, Any, Any]] | None:
+def _inside(one: Any, other: Any) -> Iterable[tuple[Any, Any, Any]] | None:
     """The parts of two values of one type, side by side; None for a value without parts."""
+    if isinstance(one, dict):
+        return _paired(one, other)
+    if isinstance(one, list | tuple | deque):
+        return [(at, a, b) for at, (a, b) in enumerate(zip_longest(one, other, fillvalue=_MISSING))]
     if isinstance(one, BaseModel):
-        return list(_paired(_fields(one), _fields(other)))
+        names = _kept(type(one))
+        both = [
+            (name, one.__dict__.get(name, _MISSING), other.__dict__.get(name, _MISSING)) for name in names
+        ]
+        return [*both, *_paired(one.__pydantic_extra__ or {}, other.__pydantic_extra__ or {})]
     if dataclasses.is_dataclass(one) and not isinstance(one, type):
         names = [field.name for field in dataclasses.fields(one)]
         return [(name, getattr(one, name, _MISSING), getattr(other, name, _MISSING)) for name in names]
-    if isinstance(one, dict):
-        return list(_paired(one, other))
-    if isinstance(one, list | tuple | deque):
-        return [(at, a, b) for at, (a, b) in enumerate(zip_longest(one, other, fillvalue=_MISSING))]
     return None
 
 
-def _fields(model: BaseModel) -> dict[str, Any]:
-    kept = {
-        name: value
-        for name, value in model.__dict__.items()
-        if (field := type(model).model_fields.get(name)) is not None and not field.exclude
-    }
-    return kept | (model.__pydantic_extra__ or {})
+@lru_cache(maxsize=1024)
+def _kept(model: type[BaseModel]) -> list[str]:
+    return [name for name, field in model.model_fields.items() if not field.exclude]
 
 
-def _paired(one: dict[Any, Any], other: dict[Any, Any]) -> Iterator[tuple[str | int, Any, Any]]:
-    # Keys equal one another across types (1, True, 1.0), so they are compared as they are found, in order.
-    theirs = {key: key for key in other}
+def _paired(one: dict[Any, Any], other: dict[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
     for key, value in one.items():
-        name = key if type(key) in (str, int) else repr(key)
-        yield name, value, other.get(key, _MISSING)
-        if theirs.get(key, key) is not key:
-            yield name, key, theirs.get(key, key)
-    for key in other.keys() - one.keys():
-        yield key if type(key) in (str, int) else repr(key), _MISSING, other[key]
+        yield key, value, other.get(key, _MISSING)
+    if one.keys() != other.keys():
+        yield from ((key, _MISSING, other[key]) for key in other.keys() - one.keys())
+    if not all(type(key) is str for key in one):
+        # Keys equal one another across types (1, True, 1.0), so they are values to compare, too.
+        theirs = {key: key for key in other}
+        yield from ((key, key, theirs[key]) for key in one if key in theirs)
+
+
+def _said(key: Any) -> str | int:
+    return key if type(key) is str or type(key) is int else repr(key)
 
 
 def _equal(one: Any, other: Any) -> bool:
-    if type(one) is str or type(one) is int or one is None:
+    if type(one) in _PLAIN:
         return bool(one == other)
     if type(one) is float:
         signs = math.copysign(1, one) == math.copysign(1, other)

@@ -56,10 +56,10 @@ def dump(state: BaseModel, *, types: GivenTypes = ()) -> str:
         text = canonical.dumps(packer.pack(state.model_dump(warnings=False)))
     except Refused as refused:
         # Types that pydantic writes as JSON only (`when_used="json"`) are its own affair, if they come back.
-        text = _as_json(state)
-        if text is None or _changed(state, text, types) is not None:
+        plain = _as_json(state)
+        if plain is None or _changed(state, plain, types) is not None:
             raise StateError(f"the state cannot be saved: {refused.named()}") from refused
-        return text
+        return plain
     except (canonical.BadJson, ValueError) as error:
         raise StateError(f"the state cannot be saved: {error}") from error
     changed = _changed(state, text, types)
@@ -101,15 +101,16 @@ def load(model: type[S], text: str, *, types: GivenTypes = ()) -> S:
 
 def _by_pydantic(value: Any) -> Any:
     """What pydantic writes for a type of its own or of a library; the annotation makes the value of it again."""
+    found: Any = type(value)
     try:
-        return _adapter(type(value)).dump_python(value, mode="json")
+        return _adapter(found).dump_python(value, mode="json")
     except (PydanticUserError, PydanticSerializationError, ValueError, TypeError) as error:
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
         raise Refused(f"A value of type {kind} cannot be kept.") from error
 
 
 @lru_cache(maxsize=256)
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
