@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
-from reviewhub.core.display import arguments, secrets, segments
+from reviewhub.core.display import arguments, exact, secrets, segments
 from reviewhub.core.display.arguments import Arguments
 from reviewhub.core.display.segments import Segment
 from reviewhub.web.evidence import speaks_to_agent
@@ -49,11 +49,20 @@ class Talk:
 def talk(state_text: str) -> Talk:
     """The last messages of a state that has a list of them at `messages`; empty for any other state."""
     tree = canonical.parse(state_text)
-    messages = tree.get("messages") if isinstance(tree, dict) else None
-    if not isinstance(messages, list):
-        return Talk([], 0)
-    found = [_said(one) for one in messages[-SHOWN:] if isinstance(one, dict)]
+    kept = tree.get("messages") if isinstance(tree, dict) else None
+    messages = [part.value for part in exact.parts(kept)] if _is_list(kept) else []
+    found = [_said(_fields(one)) for one in messages[-SHOWN:] if isinstance(one, dict)]
     return Talk(found, max(0, len(messages) - SHOWN))
+
+
+def _is_list(kept: Tree) -> bool:
+    """Whether messages are kept in a list, a tuple or the like."""
+    return isinstance(kept, list) or (isinstance(kept, dict) and isinstance(kept.get("value"), list))
+
+
+def _fields(one: dict[str, Tree]) -> dict[str, Tree]:
+    """The members of a message, whether it is kept as a plain object or with its type."""
+    return {part.key: part.value for part in exact.parts(one)}
 
 
 def _said(one: dict[str, Tree]) -> Said:
@@ -74,7 +83,7 @@ def _text(content: Tree) -> str:
         return content
     if isinstance(content, list):
         return "\n".join(_parts(content))
-    return "" if content is None else canonical.dumps(content)
+    return "" if content is None else exact.readable(content)
 
 
 def _parts(content: Iterable[Tree]) -> Iterable[str]:
@@ -83,7 +92,10 @@ def _parts(content: Iterable[Tree]) -> Iterable[str]:
             yield part
         elif isinstance(part, dict):
             text = part.get("text")
-            yield text if isinstance(text, str) else f"[{str(part.get('type') or 'part')[:40]}]"
+            if isinstance(text, str) or exact.shown(text) is not None:
+                yield exact.readable(text)
+            else:
+                yield f"[{str(part.get('type') or 'part')[:40]}]"
 
 
 def _calls(calls: Tree) -> list[str]:
@@ -110,7 +122,7 @@ class Opened:
 def opened(state_text: str) -> Opened:
     """A state for the run page; without a conversation in it everything is `rest`."""
     said = talk(state_text)
-    rows = arguments.rows(state_text)
+    rows = arguments.rows(state_text, packed=True)
     if not said.said:
         return Opened(said, rows, Arguments())
     is_message = {row.path: row.path.startswith("/messages/") for row in rows.rows}

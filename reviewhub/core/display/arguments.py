@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from reviewhub_agents import canonical
 
-from reviewhub.core.display import secrets, segments
+from reviewhub.core.display import exact, secrets, segments
 from reviewhub.core.display.secrets import is_secret_key
 from reviewhub.core.display.segments import Segment
 
@@ -81,8 +81,9 @@ def rows(
     secret_paths: Collection[str] = (),
     locked_paths: Collection[str] = (),
     risks: dict[str, str] | None = None,
+    packed: bool = False,
 ) -> Arguments:
-    """The rows of canonical JSON `text`.
+    """The rows of canonical JSON `text`; `packed` for a state, whose exact values are shown as what they are.
 
     `secret_paths` are JSON pointers that the schema marks writeOnly, `locked_paths` may not be edited,
     `risks` maps a pointer to the reason why its value is risky. Raises `canonical.BadJson` for what is not
@@ -91,7 +92,7 @@ def rows(
     tree = canonical.parse(text)
     found: list[Row] = []
     left_out = 0
-    for path, name, value, depth, hidden in leaves(tree):
+    for path, name, value, depth, hidden in leaves(tree, packed=packed):
         if len(found) >= MAX_ROWS:
             left_out += 1
             continue
@@ -157,46 +158,41 @@ def pointer(parent: str, key: str | int) -> str:
     return f"{parent}/{str(key).replace('~', '~0').replace('/', '~1')}"
 
 
-Leaf = tuple[str, str, "canonical.Tree", int, bool]
+Leaf = tuple[str, str, "canonical.Tree | exact.Shown", int, bool]
 
 
-def leaves(tree: canonical.Tree) -> Iterator[Leaf]:
+def leaves(tree: canonical.Tree, *, packed: bool = False) -> Iterator[Leaf]:
     """Every value that has no values inside, in order, with a readable name like `items[2].sku`.
 
     An own stack: the depth of hostile input never meets the interpreter's. The last part says whether a key
     on the way looks like a secret's.
     """
-    todo: list[Leaf] = [("", "", tree, 0, False)]
+    todo: list[tuple[str, str, canonical.Tree, int, bool]] = [("", "", tree, 0, False)]
     while todo:
         path, name, value, depth, hidden = todo.pop()
-        if isinstance(value, dict) and value:
-            inside = [
+        whole = exact.shown(value) if packed else None
+        inside = exact.parts(value) if packed and whole is None else exact.members(value)
+        if inside and whole is None:
+            todo.extend(
                 (
-                    pointer(path, key),
-                    f"{name}.{key}" if name else key,
-                    item,
+                    "".join([path, *(pointer("", key) for key in part.keys)]),
+                    f"{name}{part.name}" if name else part.name.removeprefix("."),
+                    part.value,
                     depth + 1,
-                    hidden or is_secret_key(key),
+                    hidden or is_secret_key(part.key),
                 )
-                for key, item in value.items()
-            ]
-            todo.extend(reversed(inside))
-        elif isinstance(value, list) and value:
-            inside = [
-                (pointer(path, index), f"{name}[{index}]", item, depth + 1, hidden)
-                for index, item in enumerate(value)
-            ]
-            todo.extend(reversed(inside))
+                for part in reversed(inside)
+            )
         elif path:
-            yield path, name, value, depth - 1, hidden
-        elif not isinstance(value, dict):
-            yield path, "(the whole value)", value, 0, hidden
+            yield path, name, whole or value, depth - 1, hidden
+        elif whole is not None or not isinstance(value, dict):
+            yield path, "(the whole value)", whole or value, 0, hidden
 
 
 def _row(
     path: str,
     name: str,
-    value: canonical.Tree,
+    value: canonical.Tree | exact.Shown,
     depth: int,
     *,
     is_secret: bool,
@@ -207,7 +203,7 @@ def _row(
     label = segments.split(name, mask=False)
     if is_secret and value not in (None, True, False):
         return Row(path, label, kind, (segments.secret(shown),), depth, locked=is_locked, secret=True)
-    head, rest = _cut(shown) if isinstance(value, str) else (shown, "")
+    head, rest = _cut(shown) if isinstance(value, str | exact.Shown) else (shown, "")
     pieces = segments.split(head)
     hidden = segments.split(rest if len(rest) <= inline else rest[:INLINE_CHARACTERS])
     flags = [*segments.odd(pieces, ends=not rest), *(f"Name: {said}" for said in segments.odd(label))]
@@ -239,8 +235,10 @@ def _with_flag(row: Row, reason: str) -> Row:
     return replace(row, flags=(reason, *row.flags))
 
 
-def in_words(value: canonical.Tree) -> tuple[str, str]:
+def in_words(value: canonical.Tree | exact.Shown) -> tuple[str, str]:
     """The value as text to read, and its type in a word."""
+    if isinstance(value, exact.Shown):
+        return value.text, value.kind
     if isinstance(value, str):
         return value, "text"
     if isinstance(value, bool):
