@@ -69,7 +69,7 @@ def test_what_is_inside_has_the_names_that_the_agent_uses() -> None:
         ("t[0]", "1"),
         ("t[1]", "2.0"),
         ("s[0]", "1"),
-        ('k[{"$rh":"tuple","value":[1,2]}]', "x"),
+        ("k[(1, 2)]", "x"),
         ("k[null].$rh", "3"),
         ("k[1.5]", "4"),
         ("l.sku", "A"),

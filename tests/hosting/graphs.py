@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from tests.runtime import exact_agent
 from tests.runtime.agent import NewerTicket, World, make
 
 world = World()
 payer = make(world)
 newer_payer = make(world, NewerTicket)
+basket = exact_agent.make()
 
 
 def new_world() -> World:

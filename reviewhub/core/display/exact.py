@@ -80,10 +80,13 @@ def parts(tree: Tree) -> list[Part]:
 
 
 def readable(tree: Tree) -> str:
-    """`tree` in one line: a single exact value as its text, anything else as JSON."""
+    """`tree` in one line: an exact value as its text, anything else as JSON."""
     found = shown(tree)
     if found is not None:
         return found.text
+    if isinstance(tree, dict) and tree.get(MARK) in ("tuple", "set", "frozenset"):
+        start, end = "()" if tree[MARK] == "tuple" else "{}"
+        return f"{start}{', '.join(readable(part.value) for part in parts(tree))}{end}"
     return tree if isinstance(tree, str) else canonical.dumps(tree)
 
 
