@@ -85,7 +85,7 @@ def readable(tree: Tree) -> str:
     if found is not None:
         return found.text
     if isinstance(tree, dict) and tree.get(MARK) in ("tuple", "set", "frozenset"):
-        start, end = "()" if tree[MARK] == "tuple" else "{}"
+        start, end = ("(", ")") if tree[MARK] == "tuple" else ("{", "}")
         return f"{start}{', '.join(readable(part.value) for part in parts(tree))}{end}"
     return tree if isinstance(tree, str) else canonical.dumps(tree)
 
