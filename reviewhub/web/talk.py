@@ -66,7 +66,7 @@ def _fields(one: dict[str, Tree]) -> dict[str, Tree]:
 
 
 def _said(one: dict[str, Tree]) -> Said:
-    role = str(one.get("role") or one.get("type") or "")
+    role = exact.word(one.get("role") or one.get("type") or "")
     text = _text(one.get("content"))
     return Said(
         who=WHO.get(role, role[:40] or "Message"),

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reviewhub_agents import canonical, exact
 from reviewhub_agents.exact import NotExact, OpaqueBytes
@@ -159,6 +159,7 @@ def test_a_decimal_does_not_depend_on_the_context() -> None:
 
 # ---- every JSON value, and every value -----------------------------------------------------------
 
+slow_machine = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 marks = st.sampled_from(["$rh", "$$rh", "$$$rh", "$rh2", "$", "rh", "value", "type", "a"])
 texts = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5), marks
@@ -218,6 +219,7 @@ any_value = st.recursive(
 )
 
 
+@slow_machine
 @given(json_values)
 def test_every_json_value_that_is_no_mark_comes_back_as_itself(tree: Any) -> None:
     """Data of the agent's own goes in, whatever it looks like; the same text comes out."""
@@ -228,6 +230,7 @@ def test_every_json_value_that_is_no_mark_comes_back_as_itself(tree: Any) -> Non
         assert packed == text
 
 
+@slow_machine
 @given(any_value)
 def test_every_value_comes_back_as_it_was(value: Any) -> None:
     text = text_of(value)
@@ -235,6 +238,7 @@ def test_every_value_comes_back_as_it_was(value: Any) -> None:
     assert equal(value, read(text))
 
 
+@slow_machine
 @given(hostile)
 def test_whatever_is_read_is_refused_by_name_or_packs_to_the_same(tree: Any) -> None:
     """Hostile trees: marks in every place."""

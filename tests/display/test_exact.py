@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -13,6 +14,10 @@ from reviewhub_agents.exact import OpaqueBytes
 from reviewhub.core.display.arguments import Row, rows
 from reviewhub.web.talk import talk
 from tests.agents.values import BERLIN, TYPES, VALUES, Line, Point, Right, Shop, Stamp
+
+
+class Role(enum.StrEnum):
+    ASSISTANT = "assistant"
 
 
 def shown(row: Row) -> str:
@@ -126,6 +131,9 @@ def test_secrets_stay_hidden_inside_exact_values() -> None:
 
 
 def test_the_conversation_is_read_from_messages_kept_with_their_types() -> None:
-    state = {"messages": ({"role": "user", "content": "half \ud83c"}, {"role": "assistant", "content": "ok"})}
+    state = {
+        "messages": ({"role": "user", "content": "half \ud83c"}, {"role": Role.ASSISTANT, "content": "ok"})
+    }
     said = talk(canonical.dumps(exact.pack(state))).said
+    assert [one.is_agent for one in said] == [False, True]
     assert ["".join(piece.text for piece in one.segments) for one in said] == ["half \\ud83c", "ok"]

@@ -43,7 +43,7 @@ def test_b19_a_hosted_run_goes_on_with_every_type(basket: Hosted) -> None:
 
 
 def test_a_run_starts_from_input_as_it_was_written_before(basket: Hosted) -> None:
-    values = full() | {"name": "x", "rate": 1.5, "raw": b"ok", "anything": None}
+    values = full() | {"name": "x", "rate": 1.5, "raw": b"ok", "anything": None, "blob": None}
     basket.start(**Basket(**values).model_dump(mode="json"))
     basket.work()
     first = state_of(Basket, load(Checkpoint.objects.order_by("number")[0]))

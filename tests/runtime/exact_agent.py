@@ -66,6 +66,7 @@ class Basket(BaseModel):
     level: Owner.Level | None = None
     path: PurePosixPath | None = None
     last: deque[int] = deque()
+    blob: OpaqueBytes | None = None
     mode: Literal["a", "b"] = "a"
     anything: Any = None
     steps: list[str] = []
@@ -94,6 +95,7 @@ def full() -> dict[str, Any]:
         "level": Owner.Level.LOW,
         "path": PurePosixPath("/a"),
         "last": deque([1, 2]),
+        "blob": OpaqueBytes(b"\x81\xa1a\x01", "application/msgpack"),
         "anything": [Decimal("1.0"), (1, {2.5: -0.0}), {"$rh": "decimal"}, OpaqueBytes(b"x", "text/x")],
     }
 

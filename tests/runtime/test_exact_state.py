@@ -52,7 +52,7 @@ def test_plain_states_keep_their_text_and_so_their_hash() -> None:
 
 
 def test_states_saved_before_still_load() -> None:
-    values = full() | {"name": "x", "rate": 1.5, "raw": b"ok", "anything": [1, 1.0]}
+    values = full() | {"name": "x", "rate": 1.5, "raw": b"ok", "anything": [1, 1.0], "blob": None}
     old = canonical.dumps(Basket(**values).model_dump(mode="json"))
     again = load(Basket, old)
     assert again.total == Decimal("10.10") and again.items[0].kind is Kind.BOOK and again.tags == {"a", "b"}
@@ -175,6 +175,10 @@ def test_a_state_with_aliases_comes_back() -> None:
 
     assert load(Named, dump(Named(orderTotal=Decimal("1.0")))).order.as_tuple() == Decimal("1.0").as_tuple()
     assert load(Named, '{"orderTotal":"2"}').order == 2
+
+
+def test_everything_in_it_can_be_declared() -> None:
+    make().check()
 
 
 def test_a_text_about_marks_is_a_text() -> None:

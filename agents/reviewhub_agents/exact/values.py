@@ -6,6 +6,9 @@ import re
 from hashlib import sha256
 from typing import Any, Final, NoReturn
 
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
 from reviewhub_agents.canonical import BadJson, Fault, Writable, dumps, parse, pointer
 from reviewhub_agents.canonical.values import unsafe, unsafe_message
 
@@ -83,6 +86,18 @@ class OpaqueBytes:
             raise TypeError(f"data must be bytes, not {type(data).__name__}.")
         object.__setattr__(self, "data", data)
         object.__setattr__(self, "media_type", media_type)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """As a field of a model it is itself and nothing else."""
+        return core_schema.is_instance_schema(cls)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """The marked object, without its details."""
+        return {"type": "object", "title": "Opaque bytes"}
 
     @property
     def digest(self) -> str:

@@ -67,8 +67,8 @@ class Graph(Generic[S]):
 
         Args:
             result: makes the run's result from the last state; the whole state, as it is saved, when left out.
-            types: enums, named tuples, dataclasses and models that occur in fields whose annotation is Any; as a
-                mapping also the names under which states saved before know a class that has moved since.
+            types: enums that occur in fields whose annotation is Any; as a mapping also the names under which
+                states saved before know an enum that has moved since. Also what `Context.record` may meet.
         """
         self.name = name
         self.state = state

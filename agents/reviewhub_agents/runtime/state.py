@@ -46,7 +46,7 @@ def check_storable(model: type[BaseModel]) -> None:
 
 
 def dump(state: BaseModel, *, types: GivenTypes = ()) -> str:
-    """The canonical text of a state. `types` are those that its annotations do not name, as `load` is given them.
+    """The canonical text of a state. `types` are enums that its annotations do not name, as `load` is given them.
 
     Raises:
         StateError: it holds what would not come back as it is; names the path.

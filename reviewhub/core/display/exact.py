@@ -90,6 +90,12 @@ def readable(tree: Tree) -> str:
     return tree if isinstance(tree, str) else canonical.dumps(tree)
 
 
+def word(tree: Tree) -> str:
+    """`tree` where a word is expected: text, or the name of an enum member in small letters."""
+    name = tree.get("name") if isinstance(tree, dict) and tree.get(MARK) == "enum" else None
+    return name.lower() if isinstance(name, str) else readable(tree)
+
+
 def _marked_parts(tree: dict[str, Tree]) -> list[Part] | None:
     kind, value = tree.get(MARK), tree.get("value")
     if isinstance(kind, str) and kind in _LISTS and isinstance(value, list):
