@@ -13,10 +13,13 @@ from contextlib import contextmanager
 def running() -> Iterator[str]:
     """The address of the running product. The caller's test must commit its rows (`transactional_db`)."""
     import uvicorn
+    from django.db import connection
 
     from reviewhub.asgi import application
     from reviewhub.live.hub import hub
 
+    # Its threads outlive the test; a connection that they kept would be in the way when the test database is dropped.
+    kept, connection.settings_dict["CONN_MAX_AGE"] = connection.settings_dict["CONN_MAX_AGE"], 0
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     config = uvicorn.Config(
@@ -38,3 +41,4 @@ def running() -> Iterator[str]:
         hub.close()
         server.should_exit = True
         thread.join(10)
+        connection.settings_dict["CONN_MAX_AGE"] = kept
