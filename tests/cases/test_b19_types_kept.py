@@ -82,6 +82,15 @@ def test_b19_what_changed_is_packed_too(agent: AgentHttp) -> None:
         unchanged=["same"],
     )
     assert second.value() == {"log": [(1,), (2,), "a\0"], "$rh": {2}, "same": b"\xff"}
+    third = save(
+        agent,
+        run,
+        parent=second.id,
+        parent_hash=second.hash,
+        changed={"same": b""},
+        unchanged=["$rh", "log"],
+    )
+    assert third.value() == second.value() | {"same": b""}
     with pytest.raises(ValueError, match="names of fields"):
         wire.CheckpointSave.of(parent=first.id, parent_hash=first.hash, changed={1: 2})
 
