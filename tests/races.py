@@ -6,14 +6,22 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from reviewhub.accounts.enable import enable
+from reviewhub.accounts.models import Agent, AgentKey, Member
+from reviewhub.accounts.revoke_key import revoke_key
+from reviewhub.audit.models import Event
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.clock import now
+from reviewhub.gates.start import start as start_agent
+from reviewhub.gates.stop import stop as stop_agent
 from reviewhub.resumptions.models import Resumption
+from reviewhub.reviews.disable_member import disable_member
 from reviewhub.reviews.expire import expire
 from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.runs.models import Branch
+from reviewhub.runs.states import OPEN_BRANCH
 from reviewhub.toolcalls.models import Attempt, Decision, Pause, ToolCall
-from tests.cast import Cast
+from tests.cast import ALICE, Cast, add_key
 from tests.driver import AgentHttp, PersonHttp, Reply, agent_of, call, policy
 from tests.racing import together
 
@@ -164,6 +172,59 @@ def save_save(at: Scene) -> None:
     assert str(Branch.objects.get(run=run).head) == winner.json["id"]
 
 
+def disable_decide(at: Scene) -> None:
+    """A reviewer is disabled while they approve: their vote came before and is void, or it was never written."""
+    _, (one,) = at.waiting("twice")
+    bob = Member.objects.select_related("person").get(pk=at.cast.bob.pk)
+    person = PersonHttp(bob)
+    replies = together(lambda: person.decide(one, "approve"), lambda: disable_member(member=bob, actor=ALICE))
+    assert not isinstance(replies[1], Exception), replies
+    assert replies[0].status in (200, 401, 403, 404), replies
+    votes = Review.objects.filter(request__tool_call=one["id"])
+    assert votes.count() == (replies[0].status == 200)
+    assert not votes.filter(voided_at__isnull=True).exists(), replies
+    if replies[0].status == 200:
+        _came_before("request.voted", "member.disabled")
+    assert at.people[1].decide(one, "approve").ok()["needed"] == 1
+    assert ReviewRequest.objects.get(tool_call=one["id"]).state == "pending"
+    enable(member=bob, actor=ALICE)
+
+
+def revoke_consume(at: Scene) -> None:
+    """A key is revoked while it consumes: the tool was started before, or not at all."""
+    _, (one,) = at.waiting()
+    at.people[0].decide(one, "approve").ok()
+    key, token = add_key(Agent.objects.get())
+    agent = AgentHttp(token=token)
+    replies = together(lambda: agent.consume(one), lambda: revoke_key(key=key, actor=ALICE))
+    assert isinstance(replies[1], AgentKey), replies
+    assert replies[0].status in (200, 401, 403), replies
+    assert Attempt.objects.filter(tool_call=one["id"]).count() == (replies[0].status == 200)
+    if replies[0].status == 200:
+        _came_before("call.started", "key.revoked")
+    assert agent.consume(one).status == 401
+
+
+def stop_start(at: Scene) -> None:
+    """An agent is stopped while it starts, asks and forks: nothing of it goes on afterwards."""
+    agent = Agent.objects.get()
+    run = at.agent.run()
+    saved = at.agent.post(f"/runs/{run['id']}/checkpoints", {"state": {"n": 1}}).ok(201)
+    twins = [AgentHttp(token=at.agent.token) for _ in range(3)]
+    replies = together(
+        lambda: twins[0].post("/runs", {}),
+        lambda: twins[1].pause(run["id"], call()),
+        lambda: twins[2].post(f"/checkpoints/{saved['id']}/fork", {"reason": "again"}),
+        lambda: stop_agent(agent_id=agent.pk, reason="it misbehaves", actor=ALICE),
+    )
+    assert isinstance(replies[3], int), replies
+    assert set(_statuses(replies[:3])) <= {201, 403, 409}, replies
+    assert not Branch.objects.filter(run__agent=agent, state__in=OPEN_BRANCH).exists(), replies
+    assert not ReviewRequest.objects.filter(agent=agent, state="pending").exists(), replies
+    assert at.agent.post("/runs", {}).code == "agent_stopped"
+    start_agent(agent_id=agent.pk, actor=ALICE)
+
+
 RACES = (
     decide_decide,
     decide_expire,
@@ -173,12 +234,21 @@ RACES = (
     consume_consume,
     cancel_decide,
     save_save,
+    disable_decide,
+    revoke_consume,
+    stop_start,
 )
 
 
 def _statuses(replies: list[Reply | Exception]) -> list[int]:
     assert all(isinstance(reply, Reply) for reply in replies), replies
     return [reply.status for reply in replies if isinstance(reply, Reply)]
+
+
+def _came_before(kind: str, end: str) -> None:
+    """The newest event of `kind` is older than the newest `end`: the record tells it in the order that counted."""
+    newest = {one: Event.objects.filter(kind=one).latest("id").pk for one in (kind, end)}
+    assert newest[kind] < newest[end], newest
 
 
 def _expire_until_final(request: ReviewRequest) -> None:

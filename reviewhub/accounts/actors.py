@@ -25,7 +25,13 @@ def actor_for(
     if isinstance(caller, AgentCaller):
         agent = caller.agent
         return Actor(
-            kind="agent", id=agent.pk, name=agent.name, source=source, ip=ip, http_request=http_request
+            kind="agent",
+            id=agent.pk,
+            name=agent.name,
+            source=source,
+            ip=ip,
+            http_request=http_request,
+            key_id=caller.key.pk,
         )
     member = caller.member
     return Actor(

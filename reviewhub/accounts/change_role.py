@@ -23,7 +23,7 @@ def change_role(*, member: Member, role: str, actor: Actor) -> Member:
     """
     if role not in Role.values:
         raise Invalid.at("/role", f"The role must be one of {', '.join(Role.values)}.")
-    row = lock_member(member)
+    row = lock_member(member, actor)
     old = row.role
     if old == role:
         return row

@@ -22,7 +22,7 @@ def disable(*, member: Member, actor: Actor) -> Member:
     Raises:
         LastAdmin: nobody else could edit people any more.
     """
-    row = lock_member(member)
+    row = lock_member(member, actor)
     if not row.is_active:
         return row
     if row.role == Role.ADMIN:

@@ -14,7 +14,7 @@ from reviewhub.core.actors import Actor
 @transaction.atomic
 def enable(*, member: Member, actor: Actor) -> Member:
     """Gives `member` back the role and teams it had. Voided votes stay void; twice changes nothing."""
-    row = lock_member(member)
+    row = lock_member(member, actor)
     if row.is_active:
         return row
     row.is_active = True

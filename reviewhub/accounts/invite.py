@@ -9,8 +9,10 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.kinds import MemberInvited
 from reviewhub.accounts.models import Member, Person, Role, Team, Workspace
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.accounts.rules import clean_name, one_time_password
 from reviewhub.accounts.teams import check_teams
 from reviewhub.audit.record import record
@@ -61,6 +63,7 @@ def invite(
     password = one_time_password()
     try:
         with transaction.atomic():
+            still_may(actor, Action.PEOPLE_EDIT, Target(workspace_id=workspace.pk))
             person = Person.objects.filter(email=address).first()
             if person is None:
                 person = Person.objects.create_user(address, password, name=clean, must_change_password=True)

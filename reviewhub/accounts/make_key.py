@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from django.db import transaction
 
 from reviewhub.accounts import keys
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.kinds import KeyMade
 from reviewhub.accounts.models import Agent, AgentKey, Member
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.accounts.rules import clean_name
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
@@ -39,6 +41,7 @@ def make_key(
     if not _ENVIRONMENT.fullmatch(environment):
         raise Invalid.at("/environment", "1 to 40 characters: a to z, digits and hyphens, a letter first.")
     with transaction.atomic():
+        still_may(actor, Action.AGENTS_EDIT, Target(workspace_id=agent.workspace_id))
         made = write_key(agent=agent, name=clean, environment=environment, made_by=made_by)
         record(
             "key.made",

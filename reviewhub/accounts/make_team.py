@@ -7,8 +7,10 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.kinds import TeamMade
 from reviewhub.accounts.models import Team, Workspace
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.accounts.rules import clean_name
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
@@ -40,6 +42,7 @@ def make_team(*, workspace: Workspace, name: str, actor: Actor) -> Team:
     clean = clean_name(name)
     try:
         with transaction.atomic():
+            still_may(actor, Action.PEOPLE_EDIT, Target(workspace_id=workspace.pk))
             refuse_taken(Team.objects.filter(workspace=workspace), clean)
             team = Team.objects.create(workspace=workspace, name=clean)
             record(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from django.db import transaction
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.kinds import AgentMoved
 from reviewhub.accounts.models import Agent, Team
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.accounts.teams import check_teams
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
@@ -21,6 +23,7 @@ def move_agent(*, agent: Agent, team: Team, actor: Actor) -> Agent:
         Invalid: the team is of another workspace.
     """
     check_teams([team], workspace_id=agent.workspace_id)
+    still_may(actor, Action.AGENTS_EDIT, Target(workspace_id=agent.workspace_id))
     row = Agent.objects.select_for_update(of=("self",), no_key=True).select_related("team").get(pk=agent.pk)
     if row.team_id == team.pk:
         return row

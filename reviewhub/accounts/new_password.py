@@ -27,7 +27,7 @@ def new_password(*, member: Member, actor: Actor) -> str:
     Raises:
         BelongsElsewhere: with it an admin of one workspace would get into another one as somebody else.
     """
-    row = lock_member(member)
+    row = lock_member(member, actor)
     if row.person.memberships.exclude(pk=row.pk).exists():
         raise BelongsElsewhere()
     password = one_time_password()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from django.db import transaction
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.kinds import KeyRevoked
 from reviewhub.accounts.models import AgentKey
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.core import clock
 from reviewhub.core.actors import Actor
@@ -19,6 +21,7 @@ def revoke_key(*, key: AgentKey, actor: Actor) -> AgentKey:
     Raises:
         StaleState: the key was revoked before.
     """
+    still_may(actor, Action.AGENTS_EDIT, Target(workspace_id=key.workspace_id))
     end_key(key)
     record(
         "key.revoked",

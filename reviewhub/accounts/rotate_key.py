@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from django.db import transaction
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.kinds import KeyRotated
 from reviewhub.accounts.make_key import MadeKey, write_key
 from reviewhub.accounts.models import AgentKey, Member
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.accounts.revoke_key import end_key
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
@@ -21,6 +23,7 @@ def rotate_key(*, key: AgentKey, actor: Actor, made_by: Member | None = None) ->
     Raises:
         StaleState: the key was revoked before.
     """
+    still_may(actor, Action.AGENTS_EDIT, Target(workspace_id=key.workspace_id))
     end_key(key)
     agent = key.agent
     made = write_key(agent=agent, name=key.name, environment=key.environment, made_by=made_by)

@@ -22,7 +22,7 @@ def set_teams(*, member: Member, teams: Sequence[Team], actor: Actor) -> Member:
         Invalid: a team is of another workspace.
     """
     check_teams(teams, workspace_id=member.workspace_id)
-    row = lock_member(member)
+    row = lock_member(member, actor)
     old = list(row.teams.all())
     if {team.pk for team in old} == {team.pk for team in teams}:
         return row

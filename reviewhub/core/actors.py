@@ -19,6 +19,7 @@ class Actor:
     source: str = "schedule"  # page, api or schedule
     ip: str = ""
     http_request: str = field(default="")
+    key_id: uuid.UUID | None = None  # of an agent that showed a key; the server's own workers have none
 
 
 SYSTEM = Actor(kind="system", name="system")

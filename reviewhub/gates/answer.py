@@ -6,6 +6,8 @@ import uuid
 
 from django.db import transaction
 
+from reviewhub.accounts.acting import still_may
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
@@ -28,6 +30,8 @@ def answer(*, question_id: uuid.UUID, text: str, actor: Actor) -> Question:
         AlreadyAnswered: another answer is on record.
     """
     row = Question.objects.select_for_update(no_key=True).get(pk=question_id)
+    target = Target(workspace_id=row.workspace_id, agent_id=row.agent_id)
+    still_may(actor, Action.QUESTION_ANSWER, target)
     if row.answer is not None:
         if row.answer != text:
             raise AlreadyAnswered

@@ -6,11 +6,14 @@ import uuid
 
 from django.db import transaction
 
+from reviewhub.accounts.acting import still_may
+from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.text import check_text
 from reviewhub.gates.close import close
 from reviewhub.gates.kinds import RunCancelled
+from reviewhub.reviews.targets import run_target
 from reviewhub.runs.derive import derive
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.states import OPEN_BRANCH, BranchState
@@ -22,10 +25,29 @@ def cancel(*, run_id: uuid.UUID, reason: str, actor: Actor) -> bool:
     """Cancels every open branch of a run; false when none was open (cancelling twice changes nothing).
 
     What waited becomes `cancelled`, whoever polls it is told so; a decision that comes later gets a 409.
+
+    Raises:
+        NotAnyMore, AgentStopped: who cancels may not do so any more.
     """
     check_text(reason, path="/reason")
+    run = Run.objects.select_related("agent").get(pk=run_id)
+    branches = _open(run)
+    still_may(actor, Action.RUN_CANCEL, run_target(run))
+    return _end(run, branches, reason, actor)
+
+
+@transaction.atomic
+def cancel_stopped(*, run_id: uuid.UUID, reason: str, actor: Actor) -> bool:
+    """The same for a run of an agent that was just stopped: `stop` asked whether `actor` may, once for all of them."""
     run = Run.objects.get(pk=run_id)
-    branches = list(lock(Branch.objects.filter(run=run, state__in=OPEN_BRANCH).order_by("pk")))
+    return _end(run, _open(run), reason, actor)
+
+
+def _open(run: Run) -> list[Branch]:
+    return list(lock(Branch.objects.filter(run=run, state__in=OPEN_BRANCH).order_by("pk")))
+
+
+def _end(run: Run, branches: list[Branch], reason: str, actor: Actor) -> bool:
     if not branches:
         return False
     for branch in branches:

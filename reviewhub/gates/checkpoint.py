@@ -7,6 +7,8 @@ import uuid
 from django.db import transaction
 from reviewhub_agents import canonical, wire
 
+from reviewhub.accounts.acting import still_may
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.checkpoints.draft import draft
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.save import save
@@ -46,6 +48,7 @@ def checkpoint(*, run: Run, body: wire.CheckpointSave, key: str, actor: Actor) -
             return _saved(kept.answer)
         branch = lock_branch(branch.pk)
         check(branch, body.epoch)
+        still_may(actor, Action.RUN_WRITE, Target(workspace_id=run.workspace_id, agent_id=run.agent_id))
         if branch.state == BranchState.PAUSED:
             # What people look at is the state at the pause; it must not move under their eyes.
             raise BranchPaused

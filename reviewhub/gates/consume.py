@@ -16,6 +16,8 @@ from django.db import transaction
 from django.db.models import Q
 from reviewhub_agents import canonical
 
+from reviewhub.accounts.acting import still_may
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.core import faults
 from reviewhub.core.actors import Actor
@@ -64,6 +66,7 @@ def consume(
     Raises:
         NotAllowed, DigestMismatch, AlreadyConsumed, GrantExpired, FactsChanged, PolicyChanged: the tool must not run.
         IdempotencyConflict: the key began this attempt with another digest.
+        NotAnyMore, AgentStopped: the key was revoked, or the agent stopped, since the request came in.
         Superseded, StaleEpoch, RunEnded: the branch goes on elsewhere, or not at all.
     """
     key_hash = hashlib.sha256(check_key(key).encode()).hexdigest()
@@ -81,6 +84,7 @@ def _consume(
     locked: Locked, digest: str, key_hash: str, facts: canonical.Tree | None, epoch: int | None, actor: Actor
 ) -> Consumed | ReviewHubError:
     call = locked.call
+    still_may(actor, Action.RUN_WRITE, Target(workspace_id=call.workspace_id, agent_id=call.agent_id))
     attempt = call.attempts.filter(key_hash=key_hash).first()
     # A person may have said of the last attempt that it did not happen: then its key is spent like an older one's.
     under_way = attempt is not None and attempt.number == call.attempt and call.state != CallState.ALLOWED

@@ -7,6 +7,8 @@ import uuid
 from django.db import transaction
 from reviewhub_agents import wire
 
+from reviewhub.accounts.acting import still_may
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.checkpoints.draft import Draft, draft
 from reviewhub.checkpoints.save import save
@@ -39,6 +41,8 @@ def _fail(branch: Branch, body: wire.FailBody, made: Draft | None, actor: Actor)
     if branch.state == BranchState.FAILED:
         return branch
     check(branch, body.epoch)
+    target = Target(workspace_id=branch.workspace_id, agent_id=branch.run.agent_id)
+    still_may(actor, Action.RUN_WRITE, target)
     acknowledge(branch=branch)
     if made is not None:
         save(branch=branch, draft=made, actor=actor)

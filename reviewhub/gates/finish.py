@@ -7,6 +7,8 @@ import uuid
 from django.db import transaction
 from reviewhub_agents import canonical, wire
 
+from reviewhub.accounts.acting import still_may
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.checkpoints.draft import Draft, draft
 from reviewhub.checkpoints.save import save
@@ -48,6 +50,8 @@ def _finish(branch: Branch, body: wire.FinishBody, made: Draft | None, actor: Ac
     if branch.state == BranchState.SUCCEEDED:
         return branch
     check(branch, body.epoch)
+    target = Target(workspace_id=branch.workspace_id, agent_id=branch.run.agent_id)
+    still_may(actor, Action.RUN_WRITE, target)
     open_calls = ToolCall.objects.filter(branch=branch, state__in=OPEN).values_list("pk", "state")
     if open_calls:
         raise Unsettled(calls=[{"id": str(pk), "state": state} for pk, state in open_calls])

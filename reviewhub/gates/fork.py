@@ -7,12 +7,15 @@ import uuid
 from django.db import transaction
 from reviewhub_agents import canonical, wire
 
+from reviewhub.accounts.acting import still_may
+from reviewhub.accounts.permissions import Action
 from reviewhub.checkpoints.fork import fork as fork_checkpoint
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.actors import Actor
 from reviewhub.core.idempotency import claim
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.resumptions.enqueue import enqueue
+from reviewhub.reviews.targets import run_target
 from reviewhub.runs.derive import derive
 from reviewhub.runs.models import Branch
 
@@ -23,6 +26,10 @@ def fork(*, checkpoint: Checkpoint, body: wire.ForkBody, key: str, actor: Actor)
 
     A hosted run's branch is picked up by a worker; an agent that polls goes on with it when it likes. A repeat with
     the same idempotency key finds the branch that it made.
+
+    Raises:
+        AgentStopped: nothing of a stopped agent starts.
+        NotAnyMore: who forks may not do so any more.
     """
     scope = f"fork:{checkpoint.pk}"
     with transaction.atomic():
@@ -30,6 +37,7 @@ def fork(*, checkpoint: Checkpoint, body: wire.ForkBody, key: str, actor: Actor)
         if kept.answer is not None:
             first = Checkpoint.objects.select_related("branch").get(pk=uuid.UUID(kept.answer))
             return first.branch, first
+        still_may(actor, Action.CHECKPOINT_FORK, run_target(checkpoint.run))
         branch, first = fork_checkpoint(
             checkpoint=checkpoint,
             name=body.branch,

@@ -6,6 +6,9 @@ import uuid
 
 from django.db import transaction
 
+from reviewhub.accounts.acting import still_may
+from reviewhub.accounts.permissions import Action, Target
+from reviewhub.core.actors import Actor
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.fence import check_open
 from reviewhub.runs.lease import claim
@@ -14,7 +17,7 @@ from reviewhub.toolcalls.locks import lock_branch
 
 
 @transaction.atomic
-def hold_branch(*, branch_id: uuid.UUID, owner: str, seconds: int) -> Branch:
+def hold_branch(*, branch_id: uuid.UUID, owner: str, seconds: int, actor: Actor) -> Branch:
     """Claims an open branch for `seconds`.
 
     Raises:
@@ -23,5 +26,7 @@ def hold_branch(*, branch_id: uuid.UUID, owner: str, seconds: int) -> Branch:
     """
     branch = lock_branch(branch_id)
     check_open(branch)
+    target = Target(workspace_id=branch.workspace_id, agent_id=branch.run.agent_id)
+    still_may(actor, Action.RUN_WRITE, target)
     acknowledge(branch=branch)
     return claim(branch_id=branch_id, owner=owner, seconds=seconds)

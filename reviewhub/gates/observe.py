@@ -9,7 +9,9 @@ from typing import Any
 from django.db import transaction
 from reviewhub_agents import canonical, wire
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import Agent
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.checkpoints.draft import draft
 from reviewhub.checkpoints.models import Checkpoint
@@ -53,7 +55,8 @@ def observe(
     post-review at once with high severity. What a rule observes is drawn, too.
 
     Raises:
-        Invalid, Superseded, StaleEpoch, RunEnded, StaleHead, IdempotencyConflict: as for a pause.
+        Invalid, Superseded, StaleEpoch, RunEnded, StaleHead, NotAnyMore, AgentStopped, IdempotencyConflict: as for a
+            pause.
     """
     branch = Branch.objects.filter(run=run, name=body.branch).first()
     if branch is None:
@@ -70,6 +73,7 @@ def observe(
             return _as_recorded(branch, kept.answer)
         branch = lock_branch(branch.pk)
         check(branch, body.epoch)
+        still_may(actor, Action.RUN_WRITE, Target(workspace_id=run.workspace_id, agent_id=run.agent_id))
         acknowledge(branch=branch)
         checkpoint = save(branch=branch, draft=made, actor=actor) if made else head_of(branch)
         calls = _record(run, branch, checkpoint, prepared, body.tool_calls, actor)

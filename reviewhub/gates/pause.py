@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from django.db import transaction
 from reviewhub_agents import wire
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import Agent
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.checkpoints.draft import Draft, draft
 from reviewhub.checkpoints.models import Checkpoint
@@ -64,6 +66,7 @@ def pause(
     Raises:
         Invalid: something in the body is not allowed, with its path.
         Superseded, StaleEpoch, RunEnded, StaleHead, BranchPaused: the branch is not where the agent thinks.
+        NotAnyMore, AgentStopped: the key was revoked, or the agent stopped, since the request came in.
         IdempotencyConflict: the key was used with another body.
     """
     branch = Branch.objects.filter(run=run, name=body.branch).first()
@@ -97,6 +100,7 @@ def _write(
 ) -> Pause:
     branch = lock_branch(branch_id)
     check(branch, body.epoch)
+    still_may(actor, Action.RUN_WRITE, Target(workspace_id=run.workspace_id, agent_id=run.agent_id))
     if branch.state == BranchState.PAUSED:
         raise BranchPaused
     acknowledge(branch=branch)

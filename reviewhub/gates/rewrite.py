@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from django.db import transaction
 from reviewhub_agents import wire
 
+from reviewhub.accounts.acting import still_may
+from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
 from reviewhub.checkpoints.fork import fork
 from reviewhub.checkpoints.models import Checkpoint
@@ -16,6 +18,7 @@ from reviewhub.gates.close import close
 from reviewhub.gates.kinds import BranchSuperseded
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.resumptions.enqueue import enqueue
+from reviewhub.reviews.targets import run_target
 from reviewhub.runs.derive import derive
 from reviewhub.runs.fence import check_open
 from reviewhub.runs.models import Branch
@@ -33,11 +36,13 @@ def rewrite(
 
     Raises:
         Superseded, RunEnded: the checkpoint's branch is no longer open (fork it instead).
+        AgentStopped, NotAnyMore: the agent is stopped by now, or the person may not do this any more.
         Invalid: a change does not fit the state.
     """
     with transaction.atomic(durable=True):
         old = lock_branch(checkpoint.branch_id)
         check_open(old)
+        still_may(actor, Action.CHECKPOINT_REWRITE, run_target(checkpoint.run))
         branch, first = fork(
             checkpoint=checkpoint,
             name=None,

@@ -6,6 +6,8 @@ import uuid
 
 from django.db import transaction
 
+from reviewhub.accounts.acting import still_may
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
@@ -37,6 +39,7 @@ def withdraw(*, call_id: uuid.UUID, reason: str, actor: Actor) -> ToolCall:
     if call.state == CallState.SKIPPED:
         return call
     check_open(locked.branch)
+    still_may(actor, Action.RUN_WRITE, Target(workspace_id=call.workspace_id, agent_id=call.agent_id))
     acknowledge(branch=locked.branch)
     pending = ReviewRequest.objects.filter(tool_call=call, state=RequestState.PENDING).first()
     if call.state == CallState.WAITING and pending is not None:

@@ -6,12 +6,15 @@ import uuid
 
 from django.db import transaction
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import Agent
+from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.transitions import move
 from reviewhub.hosting.kinds import RunRetried
 from reviewhub.resumptions.enqueue import enqueue
+from reviewhub.reviews.targets import run_target
 from reviewhub.runs.derive import derive
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import locked_branch
@@ -24,9 +27,12 @@ def retry(*, branch_id: uuid.UUID, actor: Actor) -> Branch:
 
     Raises:
         NotFound: there is no such branch.
+        AgentStopped: its agent is stopped.
+        NotAnyMore: who retries may not do so any more.
         IllegalTransition: it is not quarantined, or its agent is not hosted.
     """
     branch = locked_branch(branch_id)
+    still_may(actor, Action.RUN_RESUME, run_target(branch.run))
     move(branch, to=BranchState.RUNNING, table=BRANCH_EDGES, ended_at=None)
     Run.objects.filter(pk=branch.run_id).update(error="")
     record(

@@ -9,8 +9,9 @@ from reviewhub_agents import canonical
 from reviewhub_agents.runtime.errors import StateError
 from reviewhub_agents.runtime.state import load
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import Agent, Member
-from reviewhub.accounts.permissions import AgentStopped
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Invalid
@@ -39,14 +40,13 @@ def start(
     Raises:
         Invalid: the agent is not hosted, its graph is not known here, or the input does not fit its state.
         AgentStopped: it is stopped.
+        NotAnyMore: who starts it may not do so any more.
     """
     if agent.runner != Agent.Runner.HOSTED:
         raise Invalid.at("/agent", "this agent is not hosted; its own program starts its runs")
     text = _fitting(agent, given)
     with transaction.atomic():
-        current = Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
-        if current.stopped_at is not None:
-            raise AgentStopped
+        still_may(actor, Action.RUN_START, _target(agent))
         run = Run.objects.create(
             workspace_id=agent.workspace_id,
             agent=agent,
@@ -67,6 +67,10 @@ def start(
         )
         enqueue(branch=branch, pause=None, kind="hosted")
     return run
+
+
+def _target(agent: Agent) -> Target:
+    return Target(workspace_id=agent.workspace_id, team_ids=frozenset({agent.team_id}), agent_id=agent.pk)
 
 
 def _fitting(agent: Agent, given: Any) -> str:

@@ -7,7 +7,9 @@ import hashlib
 from django.db import IntegrityError, transaction
 from reviewhub_agents.wire.fields import time_text
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import Team, Workspace
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict, Invalid
@@ -37,6 +39,7 @@ def publish(*, workspace: Workspace, rules_text: str, note: str, base: int, acto
 
     Raises:
         Invalid: the policy is not as it should be, names a team that the workspace does not have, or has no note.
+        NotAnyMore: the author may not publish any more.
         Changed: another version is in force by now; `extra` says its number, author and time.
     """
     if not note.strip():
@@ -47,6 +50,7 @@ def publish(*, workspace: Workspace, rules_text: str, note: str, base: int, acto
     policy = parse_policy(rules_text)
     text = policy_text(policy)
     with transaction.atomic():
+        still_may(actor, Action.POLICY_EDIT, Target(workspace_id=workspace.id))
         _refuse_unknown_teams(policy, workspace)
         latest = current(workspace.id)
         if (latest.number if latest else 0) != base:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from django.db import IntegrityError, transaction
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.kinds import TeamRenamed
 from reviewhub.accounts.make_team import NameTaken, refuse_taken
 from reviewhub.accounts.models import Team
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.accounts.rules import clean_name
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
@@ -27,6 +29,7 @@ def rename_team(*, team: Team, name: str, actor: Actor) -> Team:
     clean = clean_name(name)
     try:
         with transaction.atomic():
+            still_may(actor, Action.PEOPLE_EDIT, Target(workspace_id=team.workspace_id))
             row = Team.objects.select_for_update(no_key=True).select_related("workspace").get(pk=team.pk)
             if row.name == clean:
                 return row

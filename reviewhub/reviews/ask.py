@@ -6,13 +6,16 @@ import uuid
 
 from django.db import transaction
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import Member
+from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.text import check_text
 from reviewhub.reviews.kinds import RequestAsked
 from reviewhub.reviews.lock import check_open, lock_request
 from reviewhub.reviews.models import Question
+from reviewhub.reviews.targets import request_target
 
 
 @transaction.atomic
@@ -25,6 +28,7 @@ def ask(*, request_id: uuid.UUID, member: Member, text: str, actor: Actor) -> Qu
     check_text(text, path="/text")
     locked = lock_request(request_id)
     row = locked.request
+    still_may(actor, Action.REQUEST_ASK, request_target(row))
     check_open(row)
     made = Question.objects.create(
         workspace_id=row.workspace_id,

@@ -8,15 +8,18 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import transaction
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import Member
+from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
 from reviewhub.reviews.errors import NotYours
 from reviewhub.reviews.holder import holder
 from reviewhub.reviews.kinds import RequestClaimed
-from reviewhub.reviews.lock import check_open
+from reviewhub.reviews.lock import check_open, lock_request
 from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.targets import request_target
 
 
 @transaction.atomic
@@ -28,8 +31,10 @@ def claim(*, request_id: uuid.UUID, member: Member, actor: Actor, take_over: boo
 
     Raises:
         NotYours: somebody else's claim still holds (names who).
+        NotAnyMore: this person may not decide the request any more.
     """
-    row = ReviewRequest.objects.select_for_update(no_key=True).get(pk=request_id)
+    row = lock_request(request_id).request
+    still_may(actor, Action.REQUEST_CLAIM, request_target(row))
     check_open(row)
     held_by = holder(row)
     taken_from = ""

@@ -6,12 +6,15 @@ import uuid
 
 from django.db import transaction
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import Member
+from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.text import check_text
 from reviewhub.reviews.kinds import RequestCommented
 from reviewhub.reviews.models import Comment, ReviewRequest
+from reviewhub.reviews.targets import request_target
 
 
 @transaction.atomic
@@ -19,6 +22,7 @@ def comment(*, request_id: uuid.UUID, member: Member, text: str, actor: Actor) -
     """Adds a comment, also to a request that is final; it changes nothing about the request."""
     check_text(text, path="/text")
     row = ReviewRequest.objects.get(pk=request_id)
+    still_may(actor, Action.REQUEST_COMMENT, request_target(row))
     made = Comment.objects.create(request=row, member=member, name=actor.name, text=text)
     record(
         "request.commented",

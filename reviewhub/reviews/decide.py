@@ -1,8 +1,8 @@
 """A person answers a request. The one way for pages, API and bulk.
 
 Outside the transaction an edit is checked against the tool's schema and put to policy. Inside, under the locks
-branch, pause, call, request: is it still open, still what was shown, still in time? Then the vote is written,
-the votes are counted by a pure rule, and a final answer concludes the request.
+branch, pause, call, request, member: may this person still decide it, is it still open, still what was shown, still in
+time? Then the vote is written, the votes are counted by a pure rule, and a final answer concludes the request.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any, cast
 from django.db import transaction
 from reviewhub_agents import canonical, wire
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import Member
+from reviewhub.accounts.permissions import Action
 from reviewhub.core import faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import DbNow
@@ -31,6 +33,7 @@ from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.present import decision_out, for_people, schema_of
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.rules import Resolution, may_vote
+from reviewhub.reviews.targets import request_target
 from reviewhub.reviews.vote import count, vote
 from reviewhub.toolcalls.models import CallVersion, Decision
 from reviewhub.toolcalls.settle import Answer
@@ -47,13 +50,14 @@ def decide(
     """Takes one person's answer to one request.
 
     Args:
-        member: who answers; that they may see and decide this request was checked by the caller.
+        member: who answers, the same as `actor`.
         body: the answer, with the version and digest that were shown.
         body_digest: of the canonical body, for the idempotency key.
         key: the idempotency key; the same key and body answer the same again.
 
     Raises:
         Changed, AlreadyDecided, Expired: somebody or something was first, and nothing happened.
+        NotAnyMore: the person was disabled, or is in no team of the request any more.
         NotYours: somebody else has claimed the request.
         NotEligible: four-eyes bars this person.
         Invalid: this answer is not possible here (its kind, its changes, or policy denies the edited call).
@@ -112,6 +116,7 @@ def _decide(
     locked: LockedRequest, member: Member, body: wire.DecideBody, edit: edits.Edit | None, actor: Actor
 ) -> wire.DecideOut:
     row = locked.request
+    still_may(actor, Action.REQUEST_DECIDE, request_target(row))
     check_open(row)
     check_shown(row, version=body.version, digest=body.digest)
     stored = Stored.model_validate_json(row.requirement)

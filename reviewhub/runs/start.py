@@ -7,7 +7,9 @@ import uuid
 from django.db import IntegrityError, transaction
 from reviewhub_agents import canonical, wire
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import AgentKey
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict, Invalid
@@ -36,8 +38,10 @@ def start(*, key: AgentKey, body: wire.RunStart, actor: Actor) -> tuple[Run, boo
 
     Raises:
         Invalid: the parent is no run of this agent in the key's environment.
+        NotAnyMore, AgentStopped: the key was revoked, or the agent stopped, since the request came in.
         OtherEnvironment: the external id belongs to a run of another environment.
     """
+    still_may(actor, Action.RUN_WRITE, Target(workspace_id=key.workspace_id, agent_id=key.agent_id))
     external_id = body.external_id or ""
     if external_id and (found := _find(key, external_id)) is not None:
         return found, False

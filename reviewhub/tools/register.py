@@ -8,7 +8,9 @@ from math import ceil
 from django.db import transaction
 from reviewhub_agents import canonical, wire
 
+from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import Agent
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.core import clock
 from reviewhub.core.actors import Actor
@@ -49,6 +51,8 @@ def register(*, agent: Agent, name: str, body: wire.ToolRegister, actor: Actor) 
     described = _described(body)
     fingerprint = canonical.body_digest({"name": name, **described})
     with transaction.atomic():
+        target = Target(workspace_id=agent.workspace_id, agent_id=agent.pk)
+        still_may(actor, Action.TOOLS_DECLARE, target)
         made, _ = Tool.objects.get_or_create(
             agent=agent, name=name, defaults={"workspace_id": agent.workspace_id}
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.db import transaction
 
+from reviewhub.accounts.acting import still_may
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Invalid
@@ -22,6 +24,7 @@ def set_risk(*, tool: Tool, risk: str, actor: Actor) -> Tool:
     if risk and risk not in Risk.values:
         raise Invalid.at("/risk", f"must be one of {', '.join(Risk.values)}, or empty")
     stored = locked_tool(tool)
+    still_may(actor, Action.TOOLS_EDIT, Target(workspace_id=stored.workspace_id, agent_id=stored.agent_id))
     if stored.risk == risk:
         return stored
     data = RiskSet(tool=stored.name, risk=risk, before=stored.risk)

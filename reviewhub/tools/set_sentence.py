@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.db import transaction
 
+from reviewhub.accounts.acting import still_may
+from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.display.sentence import faults, placeholders
@@ -31,6 +33,7 @@ def set_sentence(*, tool: Tool, sentence: str, actor: Actor) -> Tool:
         errors = [{"path": "/sentence", "code": "invalid", "message": fault} for fault in found]
         raise Invalid(" ".join(found), errors=errors)
     stored = locked_tool(tool)
+    still_may(actor, Action.TOOLS_EDIT, Target(workspace_id=stored.workspace_id, agent_id=stored.agent_id))
     if stored.schema:
         _refuse_unknown_names(stored.schema, sentence)
     if stored.sentence == sentence:

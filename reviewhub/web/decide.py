@@ -15,6 +15,7 @@ from django.shortcuts import redirect
 from reviewhub_agents import canonical, wire
 from reviewhub_agents.canonical import BadJson
 
+from reviewhub.accounts.acting import NotAnyMore
 from reviewhub.accounts.permissions import Action, MemberCaller, require
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Conflict, Invalid, ReviewHubError
@@ -103,6 +104,9 @@ def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
         return _held(request, caller, row, typed)
     except Conflict as conflict:
         return _conflict(request, caller, row, typed, conflict)
+    except NotAnyMore:
+        # Not theirs to look at any more either.
+        raise
     except ReviewHubError as problem:
         errors = [
             problem.message,

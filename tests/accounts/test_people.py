@@ -21,11 +21,9 @@ from reviewhub.accounts.permissions import Action, Target, allowed
 from reviewhub.accounts.rules import clean_name, one_time_password
 from reviewhub.accounts.set_teams import set_teams
 from reviewhub.audit.models import Event
-from reviewhub.core.actors import Actor
+from reviewhub.core.actors import SYSTEM
 from reviewhub.core.errors import Invalid, ReviewHubError
-from tests.cast import PASSWORD, Cast, caller, make_cast, member
-
-ALICE = Actor(kind="person", name="Alice", source="page")
+from tests.cast import ALICE, PASSWORD, Cast, caller, make_cast, member
 
 
 def said() -> list[str]:
@@ -223,9 +221,9 @@ def test_two_admins_cannot_end_each_other(verb: str) -> None:
 
     def end(who: Member) -> None:
         act: Callable[[], Any] = (
-            (lambda: disable(member=who, actor=ALICE))
+            (lambda: disable(member=who, actor=SYSTEM))
             if verb == "disable"
-            else (lambda: change_role(member=who, role="reviewer", actor=ALICE))
+            else (lambda: change_role(member=who, role="reviewer", actor=SYSTEM))
         )
         try:
             both.wait(20)
@@ -247,7 +245,7 @@ def test_two_admins_cannot_end_each_other(verb: str) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_member_is_locked_only_inside_a_transaction() -> None:
     with pytest.raises(RuntimeError):
-        lock_member(make_cast().bob)
+        lock_member(make_cast().bob, ALICE)
 
 
 def test_one_time_passwords_differ_and_are_long() -> None:

@@ -16,7 +16,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import locked_branch
 from reviewhub.runs.start import start
-from tests.cast import Cast, make_test_agent
+from tests.cast import Cast, by_key, make_test_agent
 
 AGENT = Actor(kind="agent", name="Support agent", source="api")
 BOB = Actor(kind="person", name="Bob", source="page")
@@ -25,7 +25,7 @@ BOB = Actor(kind="person", name="Bob", source="page")
 def new_run(cast: Cast) -> Run:
     """A run of Support's agent."""
     key = make_test_agent(cast.support)[1]
-    return start(key=key, body=wire.RunStart(), actor=AGENT)[0]
+    return start(key=key, body=wire.RunStart(), actor=by_key(key))[0]
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from reviewhub.core.actors import SYSTEM
 from reviewhub.gates.rewrite import rewrite
 from reviewhub.runs.models import Branch
 from reviewhub.runs.start import start
-from tests.cast import Cast, make_test_agent
-from tests.checkpoints.conftest import AGENT, put_message, read
+from tests.cast import Cast, by_key, make_test_agent
+from tests.checkpoints.conftest import put_message, read
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
 NUMBERS = st.from_regex(r"-?(0|[1-9][0-9]{0,24})(\.[0-9]{1,9})?([eE][+-]?[0-9]{1,2})?", fullmatch=True).map(
@@ -168,7 +168,7 @@ def boundaries(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 def test_random_trees_of_several_runs_are_what_the_model_says(cast: Cast, seed: int) -> None:
     """Interleaved, with three runs of one agent: none ever sees what belongs to another."""
     key = make_test_agent(cast.support)[1]
-    mains = [start(key=key, body=wire.RunStart(), actor=AGENT)[0].branches.get() for _ in range(3)]
+    mains = [start(key=key, body=wire.RunStart(), actor=by_key(key))[0].branches.get() for _ in range(3)]
     dice, model = random.Random(seed), Model(mains)
     for step in range(60):
         if step % 7 == 0:

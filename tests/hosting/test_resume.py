@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
+from reviewhub.accounts.permissions import AgentStopped
 from reviewhub.audit.models import Event
 from reviewhub.checkpoints.load import load
 from reviewhub.checkpoints.models import Checkpoint
@@ -19,7 +20,7 @@ from reviewhub.gates.cancel import cancel
 from reviewhub.hosting.rescue import rescue
 from reviewhub.hosting.resume import resume
 from reviewhub.hosting.retry import retry
-from reviewhub.hosting.start import AgentStopped, start
+from reviewhub.hosting.start import start
 from reviewhub.resumptions.models import Resumption
 from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import Pause, ToolCall

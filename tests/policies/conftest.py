@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 
 from reviewhub.accounts.models import Agent
-from reviewhub.core.actors import Actor
 from reviewhub.policies.models import PolicyVersion
 from reviewhub.policies.publish import publish
 from reviewhub.policies.queries import current_number
-from tests.cast import Cast, make_test_agent
+from tests.cast import ALICE, Cast, make_test_agent
 
-ALICE = Actor(kind="person", name="Alice", source="page")
 Publish = Callable[..., PolicyVersion]
 
 

@@ -7,14 +7,15 @@ import json
 import pytest
 
 from reviewhub.audit.models import Event
+from reviewhub.core.actors import SYSTEM
 from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.policies import queries
 from reviewhub.policies.defaults import first_policy
 from reviewhub.policies.models import PolicyVersion
 from reviewhub.policies.publish import Changed, publish
 from reviewhub.policies.reading import parse_policy
-from tests.cast import Cast
-from tests.policies.conftest import ALICE, Publish
+from tests.cast import ALICE, Cast
+from tests.policies.conftest import Publish
 from tests.racing import together
 
 
@@ -72,7 +73,7 @@ def test_a_team_of_another_workspace_is_no_team(cast: Cast) -> None:
     rule = {"name": "a", "tool": "*", "action": "require", "team": "Finance"}
     with pytest.raises(Invalid):
         publish(
-            workspace=cast.other, rules_text=json.dumps({"rules": [rule]}), note="why", base=0, actor=ALICE
+            workspace=cast.other, rules_text=json.dumps({"rules": [rule]}), note="why", base=0, actor=SYSTEM
         )
 
 

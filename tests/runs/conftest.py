@@ -8,12 +8,9 @@ import pytest
 from reviewhub_agents import wire
 
 from reviewhub.accounts.models import AgentKey
-from reviewhub.core.actors import Actor
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.start import start
-from tests.cast import Cast, make_test_agent
-
-AGENT = Actor(kind="agent", name="Support agent", source="api")
+from tests.cast import Cast, by_key, make_test_agent
 
 
 @pytest.fixture
@@ -36,4 +33,4 @@ def branch(run: Run) -> Branch:
 
 def begin(key: AgentKey, **body: Any) -> Run:
     """A new run, or the one of that external id."""
-    return start(key=key, body=wire.RunStart.from_tree(body), actor=AGENT)[0]
+    return start(key=key, body=wire.RunStart.from_tree(body), actor=by_key(key))[0]

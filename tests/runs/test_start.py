@@ -12,14 +12,14 @@ from reviewhub.core.errors import Invalid
 from reviewhub.core.ids import uuid7
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.start import OtherEnvironment, start
-from tests.cast import Cast, make_test_agent
+from tests.cast import Cast, by_key, make_test_agent
 from tests.racing import together
-from tests.runs.conftest import AGENT, begin
+from tests.runs.conftest import begin
 
 
 def test_a_run_begins_with_its_branch_and_an_event(key: AgentKey) -> None:
     body = wire.RunStart(external_id="order-8812", title="Refund 8812")
-    run, created = start(key=key, body=body, actor=AGENT)
+    run, created = start(key=key, body=body, actor=by_key(key))
     assert created
     assert (run.state, run.environment, run.title) == ("running", "production", "Refund 8812")
     branch = run.branches.get()
@@ -43,8 +43,8 @@ def test_values_are_kept_exactly(key: AgentKey) -> None:
 
 
 def test_the_same_external_id_is_the_same_run(key: AgentKey) -> None:
-    first, _ = start(key=key, body=wire.RunStart(external_id="a"), actor=AGENT)
-    again, created = start(key=key, body=wire.RunStart(external_id="a"), actor=AGENT)
+    first, _ = start(key=key, body=wire.RunStart(external_id="a"), actor=by_key(key))
+    again, created = start(key=key, body=wire.RunStart(external_id="a"), actor=by_key(key))
     assert (again.id, created) == (first.id, False)
     assert Event.objects.filter(kind="run.started").count() == 1
     assert Branch.objects.count() == 1
@@ -80,7 +80,7 @@ def test_a_parent_is_a_run_of_the_same_agent(cast: Cast, key: AgentKey) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_two_starts_at_once_give_one_run(cast: Cast, key: AgentKey) -> None:
     body = wire.RunStart(external_id="a")
-    results = together(*[lambda: start(key=key, body=body, actor=AGENT)] * 4)
+    results = together(*[lambda: start(key=key, body=body, actor=by_key(key))] * 4)
     assert len({run.id for run, _ in results}) == 1
     assert sorted(created for _, created in results) == [False, False, False, True]
     assert Event.objects.filter(kind="run.started").count() == 1

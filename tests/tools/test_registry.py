@@ -20,9 +20,8 @@ from reviewhub.tools.rules import name_fault
 from reviewhub.tools.see import see
 from reviewhub.tools.set_risk import set_risk
 from reviewhub.tools.set_sentence import set_sentence
-from tests.cast import Cast, make_test_agent
+from tests.cast import ALICE, Cast, by_key, make_test_agent
 from tests.racing import together
-from tests.tools.conftest import AGENT, ALICE
 
 SCHEMA = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
 
@@ -32,7 +31,7 @@ def describe(agent: Agent, name: str = "refund", **body: Any) -> Tool:
         agent=agent,
         name=name,
         body=wire.ToolRegister.from_tree(canonical.parse(canonical.dumps(body))),
-        actor=AGENT,
+        actor=by_key(agent.keys.get()),
     )
 
 

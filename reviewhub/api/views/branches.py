@@ -48,7 +48,8 @@ class Claim(AgentView):
         found = self.branch(request, branch, Action.RUN_WRITE)
         body = read(request, wire.ClaimBody)
         owner = body.owner or self.caller(request).key.prefix
-        held = hold_branch(branch_id=found.pk, owner=owner, seconds=lease_seconds(body))
+        seconds = lease_seconds(body)
+        held = hold_branch(branch_id=found.pk, owner=owner, seconds=seconds, actor=actor_of(request))
         (out,) = branches_out([held])
         return answer(
             wire.ClaimOut(epoch=held.epoch, lease_until=cast("datetime", held.lease_until), branch=out)
