@@ -1,6 +1,6 @@
 """Row locks in the one order that every writer keeps: branch, pause, tool call, run, request, grant, resumption.
 
-Whoever acts is locked, shared, by `accounts.acting.still_may`: after branch, pause, tool call and request, before the run.
+Whoever acts is locked, shared, by `accounts.acting.still_may`: after branch, pause, tool call and request, before run.
 
 `FOR NO KEY UPDATE` on PostgreSQL; on SQLite the IMMEDIATE transaction already holds the whole file.
 """

@@ -229,6 +229,8 @@ two_writers = pytest.mark.skipif(
 
 def waiting_for_locks() -> int:
     with connection.cursor() as cursor:
+        # Within a transaction the view is read once.
+        cursor.execute("SELECT pg_stat_clear_snapshot()")
         cursor.execute(
             "SELECT count(*) FROM pg_stat_activity"
             " WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -268,8 +270,17 @@ def behind(hold: Callable[[], Any], act: Callable[[], Reply], meanwhile: Callabl
 @two_writers
 @pytest.mark.django_db(transaction=True)
 class TestBehindTheBranchLock:
-    @pytest.mark.parametrize("lose", ["disabled", "out of the team"])
-    @pytest.mark.parametrize("verb", ["decide", "edit", "claim", "ask", "rewrite", "cancel"])
+    @pytest.mark.parametrize(
+        ("verb", "lose"),
+        [
+            ("decide", "disabled"),
+            ("decide", "out of the team"),
+            ("edit", "disabled"),
+            ("claim", "out of the team"),
+            ("rewrite", "disabled"),
+            ("cancel", "disabled"),
+        ],
+    )
     def test_a_person(self, verb: str, lose: str) -> None:
         at = Stage.of(make_cast())
         losing: dict[str, Callable[[], Any]] = {
@@ -286,7 +297,7 @@ class TestBehindTheBranchLock:
         assert written == {"audit.Event", "audit.EventPayload", "accounts.Member_teams"} & written
         assert Review.objects.filter(request=at.waiting["request"]["id"]).count() == 0
 
-    @pytest.mark.parametrize("verb", ["consume", "pause", "observe", "withdraw", "claim", "finish"])
+    @pytest.mark.parametrize("verb", ["consume", "pause", "withdraw"])
     def test_a_revoked_key(self, verb: str) -> None:
         at = Stage.of(make_cast())
         key = AgentKey.objects.get()
@@ -295,7 +306,7 @@ class TestBehindTheBranchLock:
         assert Attempt.objects.count() == 0
         assert ReviewRequest.objects.count() == 2
 
-    @pytest.mark.parametrize("verb", ["consume", "pause", "observe", "claim"])
+    @pytest.mark.parametrize("verb", ["consume", "pause", "claim"])
     def test_a_stopped_agent(self, verb: str) -> None:
         at = Stage.of(make_cast())
         answer = behind(self._hold, lambda: BY_AGENT[verb](at), lambda: stopped(at))
