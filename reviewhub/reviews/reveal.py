@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from django.db import transaction
 from reviewhub_agents import canonical
 
+from reviewhub.accounts.acting import still_may
+from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.display.masking import secret_values, write_only_paths
 from reviewhub.core.errors import Invalid
 from reviewhub.core.text import check_text
 from reviewhub.reviews.kinds import SecretRevealed
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.lock import lock_request
 from reviewhub.reviews.present import schema_of
+from reviewhub.reviews.targets import request_target
 from reviewhub.toolcalls.models import CallVersion
 
 
@@ -33,13 +36,15 @@ def reveal(*, request_id: uuid.UUID, reason: str, actor: Actor) -> Revealed:
     """The hidden values of the version that is asked about now, once they are on the record as seen.
 
     Raises:
+        NotAnyMore: this person may not see them any more.
         Invalid: no reason is given, or nothing is hidden.
     """
     check_text(reason, path="/reason")
     reason = reason.strip()
     if not reason:
         raise Invalid.at("/reason", "Say why you look at it; it goes on the record.")
-    row = ReviewRequest.objects.select_for_update(no_key=True).get(pk=request_id)
+    row = lock_request(request_id).request
+    still_may(actor, Action.SECRET_REVEAL, request_target(row))
     version = CallVersion.objects.get(tool_call_id=row.tool_call_id, version=row.version)
     marked = write_only_paths(schema_of(row), version.arguments)
     hidden = secret_values(canonical.parse(version.arguments), marked)
