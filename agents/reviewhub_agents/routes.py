@@ -108,9 +108,9 @@ def save_checkpoint(
     return _post(_path("runs", run, "checkpoints"), wire.CheckpointOut, body, key=key)
 
 
-def list_checkpoints(run: UUID, *, after: str | None = None) -> Call[wire.CheckpointList]:
-    """A run's checkpoints, newest first; `after` is the `next` of the page before."""
-    return _get(_path("runs", run, "checkpoints"), wire.CheckpointList, after=after)
+def list_checkpoints(run: UUID, *, cursor: str | None = None) -> Call[wire.CheckpointList]:
+    """A run's checkpoints, newest first; `cursor` is the `next` of the page before."""
+    return _get(_path("runs", run, "checkpoints"), wire.CheckpointList, cursor=cursor)
 
 
 def get_checkpoint(
