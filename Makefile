@@ -22,7 +22,7 @@ dev: $(VENV)/dev.done ## like run, with the logs on this console and a restart w
 	@$(BIN)/python manage.py first_start
 	@exec $(BIN)/python manage.py up --console --reload
 
-test: $(VENV)/dev.done ## every test: SQLite, then PostgreSQL and Redis when they answer, then the browser
+test: $(VENV)/dev.done ## every test: SQLite, beside it PostgreSQL and Redis when they answer, then the browser
 	@$(BIN)/python -m tests.everything
 
 check: $(VENV)/dev.done ## format, lint, types, import contracts, migrations, deployment, templates

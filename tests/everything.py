@@ -1,7 +1,8 @@
 """`make test`: everything, in the order of how soon it fails.
 
-1. pytest on SQLite; 2. the same on PostgreSQL with Redis as the broker, when both answer; 3. the browser tests, in a
-process of their own (two event loops do not live in one). `--chaos` runs tests/chaos instead, on each database.
+1. pytest on SQLite and, at the same time, on PostgreSQL with Redis as the broker, when both answer; 2. the browser
+tests, in a process of their own (two event loops do not live in one). `--chaos` runs tests/chaos instead, on one
+database after the other.
 
 Environment: `DATABASE_URL`, `REDIS_URL` (else the usual local ports); `REQUIRE_SERVERS=1` and `REQUIRE_BROWSER=1`
 turn what would be left out into a failure. Further arguments go to pytest.
@@ -16,6 +17,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from subprocess import Popen
 
 ROOT = Path(__file__).resolve().parent.parent
 VAR = Path(os.environ.get("REVIEWHUB_VAR", ROOT / "var")) / "test"
@@ -75,16 +77,38 @@ def hidden(url: str) -> str:
     return url.rpartition("@")[2]
 
 
-def run(title: str, arguments: list[str], environment: Mapping[str, str]) -> bool:
-    """Runs pytest once; whether it passed."""
-    print(f"\n=== {title}", flush=True)
+def start(arguments: list[str], environment: Mapping[str, str], *, name: str, quiet: bool) -> Popen[bytes]:
+    """Starts pytest with a data folder of its own; what a quiet one says goes to a file in it."""
     base = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}}
+    folder = VAR / name
+    folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pytest", *arguments]
-    VAR.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(
-        command, cwd=ROOT, env={**base, "REVIEWHUB_VAR": str(VAR), **environment}, check=False
-    )
-    return done.returncode == 0
+    with (folder / "out").open("wb") as out:
+        return Popen(
+            command,
+            cwd=ROOT,
+            env={**base, "REVIEWHUB_VAR": str(folder), **environment},
+            stdout=out if quiet else None,
+            stderr=subprocess.STDOUT if quiet else None,
+        )
+
+
+def databases(arguments: list[str], servers: Mapping[str, str], *, at_once: bool) -> dict[str, bool]:
+    """Runs pytest on SQLite and, where there are servers, on those; at once, each has a core of its own."""
+    print("\n=== SQLite, broker in a folder", flush=True)
+    sqlite = start(arguments, {}, name="sqlite", quiet=False)
+    if not servers:
+        return {"SQLite": sqlite.wait() == 0}
+    if not at_once:
+        sqlite.wait()
+    other = start(arguments, servers, name="postgresql", quiet=at_once)
+    passed = {"SQLite": sqlite.wait() == 0}
+    if at_once:
+        print("\n=== PostgreSQL and Redis, begun at the same time", flush=True)
+    passed["PostgreSQL + Redis"] = other.wait() == 0
+    if at_once:
+        print((VAR / "postgresql" / "out").read_text(errors="replace"), flush=True)
+    return passed
 
 
 def main() -> int:
@@ -106,24 +130,16 @@ def main() -> int:
         )
 
     tests = ["tests/chaos"] if options.chaos else ["tests"]
-    note("SQLite", passed=run("SQLite, broker in a folder", [*tests, *rest], {}))
-    if servers:
-        note("PostgreSQL + Redis", passed=run("PostgreSQL and Redis", [*tests, *rest], servers))
-    else:
+    for name, passed in databases([*tests, *rest], servers, at_once=not options.chaos).items():
+        note(name, passed=passed)
+    if not servers:
         leave_out("PostgreSQL + Redis", "not both answer", required="REQUIRE_SERVERS")
     if not options.chaos:
         if chromium := browser():
-            arguments = [
-                "-c",
-                "tests/e2e/pytest.ini",
-                "--rootdir",
-                ".",
-                "--confcutdir",
-                ".",
-                "tests/e2e",
-                *rest,
-            ]
-            note("Browser", passed=run("Browser", arguments, {"CHROMIUM": chromium}))
+            print("\n=== Browser", flush=True)
+            where = ["-c", "tests/e2e/pytest.ini", "--rootdir", ".", "--confcutdir", ".", "tests/e2e"]
+            process = start([*where, *rest], {"CHROMIUM": chromium}, name="browser", quiet=False)
+            note("Browser", passed=process.wait() == 0)
         else:
             leave_out("Browser", "no Chromium (apt-get install chromium)", required="REQUIRE_BROWSER")
     print("\n=== Summary")
