@@ -218,3 +218,13 @@ def test_nothing_sticks_out_of_the_narrowest_page(cast: Cast, agent: AgentHttp, 
         page.goto(f"{page.url.split('/northwind')[0]}/northwind/{path}")
         found[path] = page.evaluate(STICKS_OUT)
     assert {path: what for path, what in found.items() if what != [0, []]} == {}
+
+
+def test_filters_keep_their_words_on_a_phone(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    ask(agent)
+    page = visit(cast.alice, "/northwind/queue", viewport={"width": 390, "height": 800})
+    cut = (
+        "[...document.querySelectorAll('.pill')].filter(one => one.scrollWidth > one.clientWidth + 1).length"
+    )
+    assert page.locator(".pill").count() > 4
+    assert page.evaluate(cut) == 0
