@@ -2,7 +2,7 @@
 
 from typing import Any
 
-BOOK = ("book_reservation", '{"user": "a", "price": 1E2}', '{"reservation_id": "HATHAT"}')
+BOOK = ("book_reservation", '{"user": "a", "price": 1E2}', '{"reservation_id": "R-2041"}')
 SEARCH = ("search_direct_flight", '{"origin": "JFK"}', "[]")
 CANCEL = ("cancel_reservation", '{"id": "X"}', "Error: not yours")
 

@@ -78,7 +78,7 @@ def test_reads_are_observed_and_writes_pause(hub: FakeHub, play_all: Any) -> Non
     assert [item["tool"] for item in hub.observed] == ["search_direct_flight"] * 2
     states = [(call.tool, call.state, call.result) for call in hub.calls.values()]
     assert states == [
-        ("book_reservation", "succeeded", {"reservation_id": "HATHAT"}),
+        ("book_reservation", "succeeded", {"reservation_id": "R-2041"}),
         ("cancel_reservation", "failed", None),
     ]
     assert [run["state"] for run in hub.runs.values()] == ["succeeded"]
