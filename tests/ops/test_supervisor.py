@@ -116,7 +116,7 @@ def test_an_orphan_is_noticed_without_the_kernels_help() -> None:
     """What holds on systems without PDEATHSIG: the program looks at who its parent is."""
     code = (
         "import os, sys; sys.platform = 'other'; from reviewhub.ops import child;"
-        "print(os.getpid(), flush=True); child.die_with(os.getppid()); import time; time.sleep(60)"
+        "child.die_with(os.getppid()); print(os.getpid(), flush=True); import time; time.sleep(60)"
     )
     middle = (
         f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {code!r}]); time.sleep(60)"
