@@ -1,8 +1,8 @@
-"""`make test`: everything, in the order of how soon it fails.
+"""`make test`: everything.
 
-1. pytest on SQLite and, at the same time, on PostgreSQL with Redis as the broker, when both answer; 2. the browser
-tests, in a process of their own (two event loops do not live in one). `--chaos` runs tests/chaos instead, on one
-database after the other.
+pytest on SQLite, then the browser tests in a process of their own (two event loops do not live in one); beside them, on
+the other core, pytest on PostgreSQL with Redis as the broker, when both answer. `--chaos` runs tests/chaos instead, on
+one database after the other.
 
 Environment: `DATABASE_URL`, `REDIS_URL` (else the usual local ports); `REQUIRE_SERVERS=1` and `REQUIRE_BROWSER=1`
 turn what would be left out into a failure. Further arguments go to pytest.
@@ -93,24 +93,6 @@ def start(arguments: list[str], environment: Mapping[str, str], *, name: str, qu
         )
 
 
-def databases(arguments: list[str], servers: Mapping[str, str], *, at_once: bool) -> dict[str, bool]:
-    """Runs pytest on SQLite and, where there are servers, on those; at once, each has a core of its own."""
-    print("\n=== SQLite, broker in a folder", flush=True)
-    sqlite = start(arguments, {}, name="sqlite", quiet=False)
-    if not servers:
-        return {"SQLite": sqlite.wait() == 0}
-    if not at_once:
-        sqlite.wait()
-    other = start(arguments, servers, name="postgresql", quiet=at_once)
-    passed = {"SQLite": sqlite.wait() == 0}
-    if at_once:
-        print("\n=== PostgreSQL and Redis, begun at the same time", flush=True)
-    passed["PostgreSQL + Redis"] = other.wait() == 0
-    if at_once:
-        print((VAR / "postgresql" / "out").read_text(errors="replace"), flush=True)
-    return passed
-
-
 def main() -> int:
     """Runs what can be run, then says what passed, failed and was left out and why."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -121,27 +103,35 @@ def main() -> int:
     servers = {"DATABASE_URL": database, "REDIS_URL": broker} if database and broker else {}
     results: dict[str, str] = {}
 
-    def note(name: str, *, passed: bool) -> None:
-        results[name] = "passed" if passed else "FAILED"
+    def note(name: str, process: Popen[bytes]) -> None:
+        results[name] = "FAILED" if process.wait() else "passed"
 
     def leave_out(name: str, why: str, *, required: str) -> None:
         results[name] = (
             f"FAILED: required, but {why}" if os.environ.get(required) == "1" else f"left out: {why}"
         )
 
-    tests = ["tests/chaos"] if options.chaos else ["tests"]
-    for name, passed in databases([*tests, *rest], servers, at_once=not options.chaos).items():
-        note(name, passed=passed)
-    if not servers:
-        leave_out("PostgreSQL + Redis", "not both answer", required="REQUIRE_SERVERS")
+    arguments = ["tests/chaos" if options.chaos else "tests", *rest]
+    # Kills and races have the machine to themselves; all else shares its cores.
+    beside = bool(servers) and not options.chaos
+    print("\n=== SQLite, broker in a folder", flush=True)
+    sqlite = start(arguments, {}, name="sqlite", quiet=False)
+    other = start(arguments, servers, name="postgresql", quiet=True) if beside else None
+    note("SQLite", sqlite)
     if not options.chaos:
         if chromium := browser():
             print("\n=== Browser", flush=True)
             where = ["-c", "tests/e2e/pytest.ini", "--rootdir", ".", "--confcutdir", ".", "tests/e2e"]
-            process = start([*where, *rest], {"CHROMIUM": chromium}, name="browser", quiet=False)
-            note("Browser", passed=process.wait() == 0)
+            note("Browser", start([*where, *rest], {"CHROMIUM": chromium}, name="browser", quiet=False))
         else:
             leave_out("Browser", "no Chromium (apt-get install chromium)", required="REQUIRE_BROWSER")
+    if servers:
+        print("\n=== PostgreSQL and Redis", flush=True)
+        note("PostgreSQL + Redis", other or start(arguments, servers, name="postgresql", quiet=False))
+    else:
+        leave_out("PostgreSQL + Redis", "not both answer", required="REQUIRE_SERVERS")
+    if other is not None:
+        print((VAR / "postgresql" / "out").read_text(errors="replace"), flush=True)
     print("\n=== Summary")
     for name, outcome in results.items():
         print(f"  {name}: {outcome}")
