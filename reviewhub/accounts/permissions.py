@@ -156,6 +156,11 @@ class MemberCaller:
         """The teams of the member, read once per caller; a caller lives as long as a request."""
         return frozenset(team.pk for team in self.member.teams.all())
 
+    @property
+    def is_teamless(self) -> bool:
+        """Whether this is a reviewer in no team, who therefore sees no run and no request."""
+        return self.member.role == Role.REVIEWER and not self.team_ids
+
 
 Caller = AgentCaller | MemberCaller
 

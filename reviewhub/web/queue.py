@@ -59,6 +59,7 @@ def queue(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "more": _with(request.GET, cursor=found.next) if found.next else "",
         "is_first_page": not request.GET.get("cursor"),
         "pending": pending_count(scope),
+        "is_teamless": caller.is_teamless,
         "since": since,
         "is_live": filters.state == "pending",
     }

@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 from reviewhub_agents import wire
 
-from reviewhub.accounts.models import Agent, Role
+from reviewhub.accounts.models import Agent
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
 from reviewhub.checkpoints import queries as checkpoints
 from reviewhub.checkpoints.load import CorruptCheckpoint, load
@@ -72,7 +72,7 @@ def runs(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "agent": agent,
         "more": more.urlencode() if found.next else "",
         "is_first_page": not given.get("cursor"),
-        "is_teamless": caller.member.role == Role.REVIEWER and not caller.team_ids,
+        "is_teamless": caller.is_teamless,
     }
     return show(request, caller, "web/runs.html", context, nav="runs")
 

@@ -81,6 +81,14 @@ def test_an_empty_queue_says_so(cast: Cast, as_: As) -> None:
     assert "Nothing waits for you" in get(as_(cast.bob))
 
 
+def test_who_is_in_no_team_is_told_so(cast: Cast, as_: As) -> None:
+    waiting(cast.support)
+    cast.bob.teams.clear()
+    page = get(as_(cast.bob))
+    assert "You are in no team" in page
+    assert "Nothing waits for you" not in page
+
+
 def test_groups_by_time_left_then_risk_then_age(cast: Cast, as_: As) -> None:
     later = waiting(cast.support, seconds=None)
     low = waiting(cast.support, seconds=7000, risk="low")
