@@ -14,12 +14,9 @@ from reviewhub.checkpoints.kinds import CheckpointCorrupt
 from reviewhub.checkpoints.load import CorruptCheckpoint
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.actors import SYSTEM
-from reviewhub.core.clock import now
-from reviewhub.core.transitions import move
 from reviewhub.resumptions.abandon import abandon
-from reviewhub.runs.derive import derive
-from reviewhub.runs.models import Branch, Run
-from reviewhub.runs.states import BRANCH_EDGES, BranchState
+from reviewhub.runs.quarantine import quarantine
+from reviewhub.runs.states import BranchState
 from reviewhub.toolcalls.locks import lock_branch
 
 GOING = (BranchState.RUNNING, BranchState.RESUMING)
@@ -58,20 +55,6 @@ def set_aside(*, checkpoint_id: uuid.UUID) -> None:
             ),
         )
     if branch.state in GOING:
-        _quarantine(branch, row)
-
-
-def _quarantine(branch: Branch, row: Checkpoint) -> None:
-    abandon(branches=[branch.pk])
-    move(
-        branch,
-        to=BranchState.QUARANTINED,
-        table=BRANCH_EDGES,
-        epoch=branch.epoch + 1,
-        lease_owner="",
-        lease_until=None,
-        ended_at=now(),
-    )
-    error = f"Checkpoint {row.number} of {branch.name} does not match its hash. Fork one that does."
-    Run.objects.filter(pk=branch.run_id).update(error=error)
-    derive(branch.run_id)
+        abandon(branches=[branch.pk])
+        error = f"Checkpoint {row.number} of {branch.name} does not match its hash. Fork one that does."
+        quarantine(branch=branch, error=error)

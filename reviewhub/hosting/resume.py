@@ -16,7 +16,7 @@ from reviewhub.core import faults
 from reviewhub.core.errors import Conflict, Invalid
 from reviewhub.hosting.graphs import graph_of
 from reviewhub.hosting.heart import beating
-from reviewhub.hosting.quarantine import quarantine
+from reviewhub.hosting.stop_trying import stop_trying
 from reviewhub.hosting.store import BranchStore
 from reviewhub.resumptions.claim import Claimed, claim
 from reviewhub.resumptions.complete import complete
@@ -51,7 +51,7 @@ def resume(*, resumption_id: uuid.UUID, owner: str) -> bool:
     faults.point("resume.after_claim")
     try:
         if claimed.resumption.attempts > settings.RESUME_ATTEMPTS:
-            quarantine(claimed=claimed, error="The workers that ran it died again and again.")
+            stop_trying(claimed=claimed, error="The workers that ran it died again and again.")
         else:
             with beating(claimed):
                 _run(claimed)
@@ -70,7 +70,7 @@ def _run(claimed: Claimed) -> None:
         logger.warning("branch %s was set aside: what it stands on is damaged", claimed.branch.pk)
     except HOPELESS as error:
         logger.warning("branch %s cannot go on", claimed.branch.pk, exc_info=True)
-        quarantine(claimed=claimed, error=_said(error))
+        stop_trying(claimed=claimed, error=_said(error))
     except Exception as error:
         logger.warning("branch %s failed", claimed.branch.pk, exc_info=True)
         _again_or_not(claimed, _said(error))
@@ -82,7 +82,7 @@ def _run(claimed: Claimed) -> None:
 def _again_or_not(claimed: Claimed, error: str) -> None:
     attempts = claimed.resumption.attempts
     if attempts >= settings.RESUME_ATTEMPTS:
-        quarantine(claimed=claimed, error=error)
+        stop_trying(claimed=claimed, error=error)
         return
     pause = min(FIRST_PAUSE * 2 ** (attempts - 1), LONGEST_PAUSE)
     put_back(resumption=claimed.resumption, branch=claimed.branch, error=error, seconds=pause)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reviewhub.audit.kinds import Payload, kind
+from reviewhub.audit.kinds import Payload, counted, kind
 
 
 @kind("run.started", says="{actor} started the run {title}")
@@ -30,3 +30,17 @@ class RunReopened(Payload):
 
     title: str
     state: str
+
+
+@kind("run.quarantined", says="The run was set aside{after}: {error}")
+class RunQuarantined(Payload):
+    """A branch failed too often, cannot go on at all, or stands on a damaged checkpoint."""
+
+    branch: str
+    attempts: int
+    error: str
+
+    @property
+    def after(self) -> str:
+        """How often it was tried, as words; nothing when trying was not the question."""
+        return f" after {counted(self.attempts, 'attempt')}" if self.attempts else ""

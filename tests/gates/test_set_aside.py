@@ -56,6 +56,11 @@ def test_a_read_serves_nothing_and_sets_the_branch_aside(agent: AgentHttp) -> No
     event = Event.objects.get(kind="checkpoint.corrupt")
     assert str(event.subject_id) == saved["id"]
     assert "Checkpoint 1 of main does not match its hash" in event.payload.sentence
+    put_away = Event.objects.get(kind="run.quarantined")
+    assert put_away.subject_id == Branch.objects.get(run=run["id"]).pk
+    assert put_away.payload.sentence == (
+        "The run was set aside: Checkpoint 1 of main does not match its hash. Fork one that does."
+    )
     assert (
         agent.post(f"/branches/{Branch.objects.get(run=run['id']).pk}/finish", {"result": None}).status == 409
     )
@@ -88,10 +93,12 @@ def test_who_waits_for_people_goes_on_waiting(cast: Cast, agent: AgentHttp) -> N
     damage(Checkpoint.objects.filter(pk=paused["checkpoint"]["id"]), content=b"")
     assert agent.get(f"/checkpoints/{paused['checkpoint']['id']}").status == 500
     assert states(run) == ("paused", "paused")
+    assert not Event.objects.filter(kind="run.quarantined").exists()
     (one,) = paused["tool_calls"]
     PersonHttp(cast.bob).decide(one, "approve").ok()
     assert agent.post(f"/runs/{run['id']}/checkpoints", {"state": {}}).status == 500
     assert states(run) == ("quarantined", "quarantined")
+    assert Event.objects.filter(kind="run.quarantined").count() == 1
     assert agent.get("/resumptions").ok()["items"] == []
 
 

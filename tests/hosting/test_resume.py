@@ -140,7 +140,10 @@ def test_after_too_many_attempts_it_is_set_aside_until_a_person_says_so(
     assert states(run) == ("quarantined", "quarantined")
     assert run.error == "ConnectionError: provider is down"
     assert Resumption.objects.get().state == "failed"
-    assert Event.objects.filter(kind="run.quarantined").count() == 1
+    event = Event.objects.get(kind="run.quarantined")
+    assert event.payload.sentence == (
+        "The run was set aside after 3 attempts: ConnectionError: provider is down"
+    )
     assert hosted.work() == 0
     retry(branch_id=Branch.objects.get().pk, actor=SYSTEM)
     assert states(run) == ("running", "running")
