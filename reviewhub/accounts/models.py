@@ -119,6 +119,13 @@ class Agent(models.Model):
         POLL = "poll"
         HOSTED = "hosted"
 
+    class Validation(models.TextChoices):
+        """What becomes of a state that is not what its schema says. An agent may ask for more, and never for less."""
+
+        STRICT = "strict"
+        WARN = "warn"
+        OFF = "off"
+
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="agents")
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="agents")
@@ -128,6 +135,7 @@ class Agent(models.Model):
     runner = models.CharField(max_length=10, choices=Runner.choices, default=Runner.POLL)
     graph = models.CharField(max_length=200, blank=True)
     trusted_claims = models.BooleanField(default=False)
+    state_validation = models.CharField(max_length=6, choices=Validation.choices, default=Validation.WARN)
     stopped_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -46,6 +46,7 @@ GUARDS: Final = (
     Guard(table="audit_eventpayload", unless=_ERASURE),
     Guard(table="checkpoints_blob"),
     Guard(table="checkpoints_checkpoint"),
+    Guard(table="checkpoints_stateschema"),
     Guard(table="policies_policyversion"),
     Guard(table="toolcalls_callversion"),
     Guard(table="toolcalls_decision"),

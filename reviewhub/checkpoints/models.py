@@ -4,9 +4,33 @@ from __future__ import annotations
 
 from django.db import models
 
-from reviewhub.accounts.models import Workspace
+from reviewhub.accounts.models import Agent, Workspace
 from reviewhub.core.ids import uuid7
 from reviewhub.runs.models import Branch, Run
+
+
+class StateSchema(models.Model):
+    """The JSON Schema of an agent's states under a name, in one version. Rows are never changed; triggers refuse it.
+
+    Every checkpoint that was written under it names it, so its number is short.
+    """
+
+    id = models.AutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="state_schemas", db_index=False)
+    name = models.CharField(max_length=200)
+    version = models.PositiveIntegerField()
+    schema = models.TextField()
+    fingerprint = models.CharField(max_length=80)
+    registered_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["agent", "name", "version"], name="state_schema_version_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} version {self.version}"
 
 
 class Checkpoint(models.Model):
@@ -14,6 +38,7 @@ class Checkpoint(models.Model):
 
     `content` is what this row adds to the one before it on its branch, from the row with number `base` on, which stands
     alone (`checkpoints.rows`); `state_hash` is over the digests of the state's fields, `raw_length` its text's bytes.
+    `misfits` is what does not fit `state_schema`, a JSON list; empty when all does, or nobody looked.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -46,6 +71,16 @@ class Checkpoint(models.Model):
     author_kind = models.CharField(max_length=10, default="agent")
     author_name = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    # The writer's word for what its state is; the row of the schema is there for ever.
+    state_schema = models.ForeignKey(
+        StateSchema,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+    )
+    misfits = models.TextField(blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["branch", "number"], name="checkpoint_number_once")]

@@ -30,12 +30,13 @@ WITH head AS (
 )
 INSERT INTO checkpoints_checkpoint (
     id, workspace_id, run_id, branch_id, parent_id, number, base, node, step, plan,
-    state_hash, raw_length, content, reason, author_kind, author_name, created_at
+    state_hash, raw_length, content, reason, author_kind, author_name, created_at,
+    state_schema_id, misfits
 )
 SELECT
     %(id)s, head.workspace_id, head.run_id, head.id, %(parent_id)s, %(number)s, %(base)s, %(node)s, %(step)s,
     %(plan)s, %(state_hash)s, %(raw_length)s, %(content)s, %(reason)s, %(author_kind)s, %(author_name)s,
-    %(created_at)s
+    %(created_at)s, %(state_schema_id)s, %(misfits)s
 FROM head
 """
 
@@ -48,11 +49,12 @@ SQLITE_BLOB: Final = "INSERT OR IGNORE INTO checkpoints_blob (run_id, hash, data
 SQLITE_ROW: Final = """
 INSERT INTO checkpoints_checkpoint (
     id, workspace_id, run_id, branch_id, parent_id, number, base, node, step, plan,
-    state_hash, raw_length, content, reason, author_kind, author_name, created_at
+    state_hash, raw_length, content, reason, author_kind, author_name, created_at,
+    state_schema_id, misfits
 ) VALUES (
     %(id)s, %(workspace_id)s, %(run_id)s, %(branch_id)s, %(parent_id)s, %(number)s, %(base)s, %(node)s, %(step)s,
     %(plan)s, %(state_hash)s, %(raw_length)s, %(content)s, %(reason)s, %(author_kind)s, %(author_name)s,
-    %(created_at)s
+    %(created_at)s, %(state_schema_id)s, %(misfits)s
 )
 """
 _NAMES: Final = tuple(field.attname for field in Checkpoint._meta.concrete_fields)

@@ -26,8 +26,6 @@ class Run(Stateful):
     on_behalf_of = models.CharField(max_length=255, blank=True)
     labels = models.TextField(default="{}")
     input = models.TextField(default="null")
-    # The agent's JSON Schema of its states, as it was when the run began; empty when it gave none.
-    state_schema = models.TextField(blank=True)
     result = models.TextField(default="null")
     error = models.TextField(blank=True)
     started_by = models.ForeignKey(Member, null=True, on_delete=models.PROTECT, related_name="+")

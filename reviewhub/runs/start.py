@@ -57,7 +57,6 @@ def start(*, key: AgentKey, body: wire.RunStart, actor: Actor) -> tuple[Run, boo
         on_behalf_of=body.on_behalf_of,
         labels=canonical.dumps(body.labels),
         input=canonical.dumps(body.input),
-        state_schema="" if body.state_schema is None else canonical.dumps(body.state_schema),
     )
     try:
         with transaction.atomic():

@@ -43,6 +43,7 @@ KEPT = {
     "Record",
     "Review",
     "SignInFailure",
+    "StateSchema",
     "Team",
     "Workspace",
 }

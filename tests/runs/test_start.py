@@ -33,13 +33,10 @@ def test_values_are_kept_exactly(key: AgentKey) -> None:
         key,
         input={"amount": Number("1240.00"), "a": [True, None]},
         labels={"channel": "mail"},
-        state_schema={"type": "object", "maximum": Number("1E2")},
     )
     run.refresh_from_db()
     assert run.input == '{"a":[true,null],"amount":1240.00}'
     assert run.labels == '{"channel":"mail"}'
-    assert run.state_schema == '{"maximum":1E2,"type":"object"}'
-    assert begin(key).state_schema == ""
 
 
 def test_the_same_external_id_is_the_same_run(key: AgentKey) -> None:

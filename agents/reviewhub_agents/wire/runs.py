@@ -9,7 +9,7 @@ from pydantic import model_validator
 from .base import Wire
 from .checkpoints import CheckpointIn
 from .enums import BranchStateField, CallStateField, PauseStateField, ResumptionStateField, RunStateField
-from .fields import Duration, Epoch, Id, Json, JsonObject, Label, Labels, Name, Text, Time, Title
+from .fields import Duration, Epoch, Id, Json, Label, Labels, Name, Text, Time, Title
 
 
 class RunStart(Wire):
@@ -21,7 +21,6 @@ class RunStart(Wire):
     on_behalf_of: Label = ""
     labels: Labels = {}
     input: Json = None
-    state_schema: JsonObject | None = None
 
 
 class BranchOut(Wire):
