@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.permissions import Action
-from reviewhub.api.base import AgentView, actor_of, answer, read
+from reviewhub.api.base import AgentView, actor_of, answer, key_of, read
 from reviewhub.core.errors import Invalid
 from reviewhub.gates.fail import fail
 from reviewhub.gates.finish import finish
@@ -46,10 +46,16 @@ class Claim(AgentView):
     def post(self, request: Request, branch: uuid.UUID) -> HttpResponse:
         """Takes the branch's lease; every write of its holder carries the epoch from now on."""
         found = self.branch(request, branch, Action.RUN_WRITE)
-        body = read(request, wire.ClaimBody)
+        key, body = key_of(request), read(request, wire.ClaimBody)
         owner = body.owner or self.caller(request).key.prefix
-        seconds = lease_seconds(body)
-        held = hold_branch(branch_id=found.pk, owner=owner, seconds=seconds, actor=actor_of(request))
+        held = hold_branch(
+            branch_id=found.pk,
+            body=body,
+            owner=owner,
+            seconds=lease_seconds(body),
+            key=key,
+            actor=actor_of(request),
+        )
         (out,) = branches_out([held])
         return answer(
             wire.ClaimOut(epoch=held.epoch, lease_until=cast("datetime", held.lease_until), branch=out)
