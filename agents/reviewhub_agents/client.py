@@ -77,6 +77,8 @@ class _Routes:
     list_checkpoints = Route(routes.list_checkpoints)
     get_checkpoint = Route(routes.get_checkpoint)
     difference = Route(routes.difference)
+    blame = Route(routes.blame)
+    find = Route(routes.find)
     fork = Route(routes.fork)
     claim_branch = Route(routes.claim_branch)
     heartbeat = Route(routes.heartbeat)

@@ -40,7 +40,7 @@ def _path(*parts: str | UUID) -> str:
     return "/" + "/".join(quote(str(part), safe="") for part in parts)
 
 
-def _get(path: str, answer: type[T], *, wait: float = 0, **query: str | None) -> Call[T]:
+def _get(path: str, answer: type[T], /, *, wait: float = 0, **query: str | None) -> Call[T]:
     given = {name: value for name, value in query.items() if value is not None}
     if wait:
         given["wait"] = f"{wait:g}"
@@ -108,9 +108,14 @@ def save_checkpoint(
     return _post(_path("runs", run, "checkpoints"), wire.CheckpointOut, body, key=key)
 
 
-def list_checkpoints(run: UUID, *, cursor: str | None = None) -> Call[wire.CheckpointList]:
-    """A run's checkpoints, newest first; `cursor` is the `next` of the page before."""
-    return _get(_path("runs", run, "checkpoints"), wire.CheckpointList, cursor=cursor)
+def list_checkpoints(
+    run: UUID, *, cursor: str | None = None, branch: str | None = None
+) -> Call[wire.CheckpointList]:
+    """A run's checkpoints, newest first; `cursor` is the `next` of the page before.
+
+    With `branch` those that lead to the head of this branch, across forks.
+    """
+    return _get(_path("runs", run, "checkpoints"), wire.CheckpointList, cursor=cursor, branch=branch)
 
 
 def get_checkpoint(
@@ -123,6 +128,16 @@ def get_checkpoint(
 def difference(checkpoint: UUID, other: UUID) -> Call[wire.DifferenceOut]:
     """What differs in `other`, a checkpoint of the same run."""
     return _get(_path("checkpoints", checkpoint, "difference", other), wire.DifferenceOut)
+
+
+def blame(checkpoint: UUID, path: str) -> Call[wire.BlameOut]:
+    """Which checkpoint up to this one last changed the value at `path`, a JSON pointer."""
+    return _get(_path("checkpoints", checkpoint, "blame"), wire.BlameOut, path=path)
+
+
+def find(checkpoint: UUID, body: wire.FindBody) -> Call[wire.FindOut]:
+    """Which checkpoint up to this one introduced a value, and which one lost it."""
+    return _post(_path("checkpoints", checkpoint, "find"), wire.FindOut, body)
 
 
 def fork(checkpoint: UUID, body: wire.ForkBody, *, key: str | None = None) -> Call[wire.ForkOut]:

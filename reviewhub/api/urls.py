@@ -5,7 +5,18 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
-from reviewhub.api.views import branches, calls, checkpoints, events, pauses, questions, requests, runs, tools
+from reviewhub.api.views import (
+    branches,
+    calls,
+    checkpoints,
+    events,
+    pauses,
+    questions,
+    requests,
+    rewrites,
+    runs,
+    tools,
+)
 from reviewhub.api.views.unknown import not_an_id, unknown
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -23,8 +34,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("tool-calls/<uuid:call>/withdraw", calls.Withdraw.as_view()),
     path("checkpoints/<uuid:checkpoint>", checkpoints.OneCheckpoint.as_view()),
     path("checkpoints/<uuid:checkpoint>/difference/<uuid:other>", checkpoints.Differences.as_view()),
+    path("checkpoints/<uuid:checkpoint>/blame", checkpoints.Blame.as_view()),
+    path("checkpoints/<uuid:checkpoint>/find", checkpoints.Find.as_view()),
     path("checkpoints/<uuid:checkpoint>/fork", checkpoints.Fork.as_view()),
-    path("checkpoints/<uuid:checkpoint>/rewrite", requests.Rewrite.as_view()),
+    path("checkpoints/<uuid:checkpoint>/rewrite", rewrites.Rewrite.as_view()),
     path("branches/<uuid:branch>/claim", branches.Claim.as_view()),
     path("branches/<uuid:branch>/heartbeat", branches.Heartbeat.as_view()),
     path("branches/<uuid:branch>/finish", branches.Finish.as_view()),

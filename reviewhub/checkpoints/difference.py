@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import zip_longest
 
 from django.conf import settings
 from reviewhub_agents import canonical
-from reviewhub_agents.canonical import Tree
 
 from reviewhub.checkpoints.load import load_states
 from reviewhub.checkpoints.models import Checkpoint
-from reviewhub.checkpoints.rules import ABSENT, Change, Keys, Pair, compare, middle, paired
-from reviewhub.checkpoints.tree import standing_on
-from reviewhub.checkpoints.values import Items, Members, Value
+from reviewhub.checkpoints.rules import ABSENT, Change, Keys, Pair, Side, Unread, compare, middle
+from reviewhub.checkpoints.tree import State, standing_on
+from reviewhub.checkpoints.values import Items, Members, Value, size_of
 from reviewhub.core.errors import Invalid
 
 MOST = 500
@@ -28,13 +27,16 @@ class Difference:
     more: bool
 
 
-def difference(old: Checkpoint, new: Checkpoint, *, most: int = MOST) -> Difference:
+def difference(
+    old: Checkpoint, new: Checkpoint, *, most: int = MOST, most_bytes: int | None = None
+) -> Difference:
     """The fields and list items that differ from `old` to `new`, two checkpoints of one run.
 
     Equal hashes answer without loading a state, and of two states only what differs is parsed.
 
     Args:
         most: differences to list.
+        most_bytes: to parse; a value for which nothing of them is left is one difference as a whole. None for all.
 
     Raises:
         Invalid: they are of different runs.
@@ -45,28 +47,46 @@ def difference(old: Checkpoint, new: Checkpoint, *, most: int = MOST) -> Differe
     if old.state_hash == new.state_hash:
         return Difference([], more=False)
     before, after = load_states([old, new])
-    after = standing_on(before, after)
-    names = sorted(before.values.keys() | after.values.keys())
-    sides = ((name, before.values.get(name), after.values.get(name)) for name in names)
-    pairs = chain.from_iterable(_pairs((name,), was, now) for name, was, now in sides if was is not now)
-    changes, more = compare(pairs, most=most)
+    return between(before, after, most=most, most_bytes=most_bytes)
+
+
+def between(old: State, new: State, *, most: int = MOST, most_bytes: int | None = None) -> Difference:
+    """The same of two states, stored or not."""
+    changes, more = compare(_Comparing(most_bytes).pairs(old, standing_on(old, new)), most=most)
     return Difference(changes, more=more)
 
 
-def _pairs(keys: Keys, old: Value | None, new: Value | None) -> Iterator[Pair]:
-    """What may differ, parsed: of lists the items between those that are equal at both ends."""
-    if isinstance(old, Items) and isinstance(new, Items):
-        start, cut, put = middle(old.texts, new.texts)
-        yield from paired(keys, start, [_tree(text) for text in cut], [_tree(text) for text in put])
-    elif isinstance(old, Members) and isinstance(new, Members):
-        for name in sorted(old.members.keys() | new.members.keys()):
-            was, now = old.members.get(name), new.members.get(name)
-            if was is not now:
-                yield from _pairs((*keys, name), was, now)
-    else:
-        yield keys, _tree(old.text) if old else ABSENT, _tree(new.text) if new else ABSENT
+class _Comparing:
+    """Parses what differs, as long as it may."""
 
+    def __init__(self, most_bytes: int | None) -> None:
+        self._left = most_bytes
 
-def _tree(text: str) -> Tree:
-    most = settings.LIMIT_STATE_BYTES
-    return canonical.parse(text, max_bytes=most, max_values=most)
+    def pairs(self, old: State, new: State) -> Iterator[Pair]:
+        """The fields that may differ; of lists the items between those that are equal at both ends."""
+        for name in sorted(old.values.keys() | new.values.keys()):
+            yield from self._inside((name,), old.values.get(name), new.values.get(name))
+
+    def _inside(self, keys: Keys, old: Value | None, new: Value | None) -> Iterator[Pair]:
+        if old is new:
+            return
+        if isinstance(old, Items) and isinstance(new, Items):
+            start, cut, put = middle(old.texts, new.texts)
+            for at, (was, now) in enumerate(zip_longest(cut, put), start):
+                if was != now:
+                    yield (*keys, at), self._side(was), self._side(now)
+        elif isinstance(old, Members) and isinstance(new, Members):
+            for name in sorted(old.members.keys() | new.members.keys()):
+                yield from self._inside((*keys, name), old.members.get(name), new.members.get(name))
+        else:
+            yield keys, self._side(old.text if old else None), self._side(new.text if new else None)
+
+    def _side(self, text: str | None) -> Side:
+        if text is None:
+            return ABSENT
+        if self._left is not None:
+            self._left -= size_of(text)
+            if self._left < 0:
+                return Unread(text)
+        most = settings.LIMIT_STATE_BYTES
+        return canonical.parse(text, max_bytes=most, max_values=most)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -10,13 +11,14 @@ from reviewhub_agents.canonical import Tree
 
 from reviewhub.audit.record import record
 from reviewhub.checkpoints.draft import Draft
+from reviewhub.checkpoints.edit import edited
 from reviewhub.checkpoints.kinds import CheckpointForked
-from reviewhub.checkpoints.load import load_tip, parse_state
+from reviewhub.checkpoints.load import load_tip
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.place import Placed, place
 from reviewhub.checkpoints.save import insert
 from reviewhub.core.actors import Actor
-from reviewhub.core.changes import apply_changes, parse_changes
+from reviewhub.core.changes import parse_changes
 from reviewhub.core.errors import Conflict, Invalid
 from reviewhub.core.text import check_text
 from reviewhub.runs.models import Branch
@@ -30,8 +32,39 @@ class NameTaken(Conflict):
     code = "name_taken"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Beginning:
+    """The first checkpoint of a new branch, ready to be written."""
+
+    draft: Draft
+    placed: Placed
+
+
+def beginning(*, checkpoint: Checkpoint, changes: Sequence[Tree], reason: str) -> Beginning:
+    """What takes time about a fork: reads the state, changes, hashes and packs it. Writes nothing.
+
+    Args and errors as those of `fork`.
+    """
+    check_text(reason, path="/reason")
+    origin = load_tip(checkpoint)
+    state = origin.state
+    if changes:
+        state = edited(state, parse_changes(list(changes)), max_bytes=settings.LIMIT_STATE_BYTES)
+    placed = place(state, on=origin, begins_branch=True)
+    made = Draft(
+        node=checkpoint.node, step=checkpoint.step, plan=checkpoint.plan, reason=reason, state=placed.state
+    )
+    return Beginning(draft=made, placed=placed)
+
+
 def fork(
-    *, checkpoint: Checkpoint, name: str | None, changes: Sequence[Tree], reason: str, actor: Actor
+    *,
+    checkpoint: Checkpoint,
+    name: str | None,
+    changes: Sequence[Tree],
+    reason: str,
+    actor: Actor,
+    first: Beginning | None = None,
 ) -> tuple[Branch, Checkpoint]:
     """Makes a running branch whose first checkpoint has `checkpoint` as its parent. Supersedes nothing.
 
@@ -42,6 +75,7 @@ def fork(
         changes: steps {op: set | insert | remove, path, value}, in order, that make the new branch's state of the old
             one; what no step names keeps its bytes.
         reason: why, in the forker's words.
+        first: what `beginning` made of the same arguments, before the transaction.
 
     Raises:
         Invalid: the name is too long or unprintable, or a change does not fit the state (with its path).
@@ -51,11 +85,10 @@ def fork(
     """
     if name is not None:
         _check_name(name)
-    check_text(reason, path="/reason")
-    first, placed = _first(checkpoint, changes, reason)
+    made = first or beginning(checkpoint=checkpoint, changes=changes, reason=reason)
     with transaction.atomic():
         branch = _branch(checkpoint, name)
-        saved = insert(branch=branch, draft=first, placed=placed, parent=checkpoint.id, actor=actor)
+        saved = insert(branch=branch, draft=made.draft, placed=made.placed, parent=checkpoint.id, actor=actor)
         paths = [str(change["path"]) for change in changes if isinstance(change, dict)]
         record(
             "checkpoint.forked",
@@ -81,21 +114,6 @@ def fork(
 def _check_name(name: str) -> None:
     if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
         raise Invalid.at("/branch", f"needs 1 to {MAX_NAME} printable characters; {len(name)} given")
-
-
-def _first(checkpoint: Checkpoint, changes: Sequence[Tree], reason: str) -> tuple[Draft, Placed]:
-    """The new branch's first checkpoint: the same state, or the changed one. It shares the blobs of the old one."""
-    origin = load_tip(checkpoint)
-    state = origin.state
-    if changes:
-        most = settings.LIMIT_STATE_BYTES
-        steps = parse_changes(list(changes))
-        state = parse_state(apply_changes(state.text, steps, max_bytes=most, max_values=most))
-    placed = place(state, on=origin, begins_branch=True)
-    made = Draft(
-        node=checkpoint.node, step=checkpoint.step, plan=checkpoint.plan, reason=reason, state=placed.state
-    )
-    return made, placed
 
 
 def _branch(checkpoint: Checkpoint, name: str | None) -> Branch:

@@ -6,13 +6,11 @@ import logging
 import uuid
 from collections.abc import Sequence
 
-from reviewhub_agents import canonical
-
 from reviewhub.checkpoints import recall
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.recall import Tip
 from reviewhub.checkpoints.rows import BrokenCheckpoint
-from reviewhub.checkpoints.tree import State, make_state
+from reviewhub.checkpoints.tree import State
 from reviewhub.core.errors import ReviewHubError
 
 log = logging.getLogger(__name__)
@@ -77,12 +75,6 @@ def refused(checkpoint: Checkpoint, error: BrokenCheckpoint) -> CorruptCheckpoin
 def known_tip(checkpoint_id: uuid.UUID, *, run_id: uuid.UUID) -> Tip | None:
     """The same without a look at the database, if this process has it in mind."""
     return recall.known(checkpoint_id, run_id=run_id)
-
-
-def parse_state(text: str) -> State:
-    """The fields of a state that is known already, as text."""
-    most = len(text.encode())
-    return make_state(canonical.parse(text, max_bytes=most, max_values=most), max_bytes=most)
 
 
 def field_digests(checkpoint: Checkpoint) -> dict[str, str]:

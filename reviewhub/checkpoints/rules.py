@@ -18,8 +18,15 @@ class Absent:
     """Marks what is not there; None is a value."""
 
 
+@dataclass(frozen=True, eq=False)
+class Unread:
+    """A value that is too large to be looked into; its canonical text."""
+
+    text: str
+
+
 ABSENT = Absent()
-Side: TypeAlias = "Tree | Absent"
+Side: TypeAlias = "Tree | Absent | Unread"
 Pair: TypeAlias = tuple[Keys, Side, Side]
 
 
@@ -27,13 +34,15 @@ Pair: TypeAlias = tuple[Keys, Side, Side]
 class Change:
     """One difference. `path` is a JSON pointer: into the new state, and for what was removed into the old one.
 
-    `before` and `after` are canonical JSON texts; None for what was not there.
+    `before` and `after` are canonical JSON texts; None for what was not there. `is_whole`: too large to be looked into,
+    so that what differs may be small.
     """
 
     path: str
     kind: Kind
     before: str | None
     after: str | None
+    is_whole: bool = False
 
 
 def compare(pairs: Iterable[Pair], *, most: int) -> tuple[list[Change], bool]:
@@ -100,8 +109,11 @@ def _change(keys: Keys, before: Side, after: Side) -> Change:
     kind: Kind = (
         "added" if isinstance(before, Absent) else "removed" if isinstance(after, Absent) else "changed"
     )
-    return Change(canonical.pointer(keys), kind, _text(before), _text(after))
+    is_whole = isinstance(before, Unread) or isinstance(after, Unread)
+    return Change(canonical.pointer(keys), kind, _text(before), _text(after), is_whole)
 
 
 def _text(side: Side) -> str | None:
+    if isinstance(side, Unread):
+        return side.text
     return None if isinstance(side, Absent) else canonical.dumps(side)

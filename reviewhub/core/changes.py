@@ -70,11 +70,8 @@ def apply_changes(
         Invalid: at the path of the first change that does not fit what is there, or when the result is too
         large.
     """
-    if len(changes) > MAX_CHANGES:
-        raise Invalid.at(at, f"has {len(changes)} changes; the limit is {MAX_CHANGES}", "too_long")
     tree = canonical.parse(before, max_bytes=max_bytes, max_values=max_values)
-    for position, change in enumerate(changes):
-        _apply(tree, change, f"{at}/{position}")
+    apply_in_place(tree, changes, at=at)
     text = canonical.dumps(tree)
     size = len(text.encode())
     if size > max_bytes:
@@ -84,6 +81,18 @@ def apply_changes(
     except canonical.BadJson as error:
         raise Invalid.at(at, f"make a value that is not acceptable: {error}", error.code) from error
     return text
+
+
+def apply_in_place(tree: Tree, changes: Sequence[Change], *, at: str = "/changes") -> None:
+    """Takes the steps on a parsed value itself. Whether what they make can be kept is for the caller to see.
+
+    Raises:
+        Invalid: at the path of the first change that does not fit what is there.
+    """
+    if len(changes) > MAX_CHANGES:
+        raise Invalid.at(at, f"has {len(changes)} changes; the limit is {MAX_CHANGES}", "too_long")
+    for position, change in enumerate(changes):
+        _apply(tree, change, f"{at}/{position}")
 
 
 def difference(old_text: str, new_text: str) -> list[Change]:

@@ -9,7 +9,9 @@ from django.conf import settings
 from reviewhub_agents import canonical, wire
 
 from reviewhub.checkpoints.difference import Difference
+from reviewhub.checkpoints.find import Found
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.queries import Kind, kinds_of
 from reviewhub.resumptions.models import Resumption
 from reviewhub.runs.fence import continue_from
 from reviewhub.runs.models import Branch, Run
@@ -64,19 +66,36 @@ def _branch(row: Branch, pause: object) -> wire.BranchOut:
         fields["lease_until"] = row.lease_until
     if pause:
         fields["pause"] = pause
+    onward = continue_from(row)
+    if onward:
+        fields["continue_from"] = wire.ContinueFrom.from_tree(onward)
     return wire.BranchOut(**fields)
+
+
+def checkpoints_out(rows: Iterable[Checkpoint]) -> list[wire.CheckpointOut]:
+    """Checkpoints without their states."""
+    listed = list(rows)
+    kinds = kinds_of(listed)
+    return [_checkpoint(row, kinds[row.pk]) for row in listed]
 
 
 def checkpoint_out(
     row: Checkpoint, *, state: str | None = None, fields: dict[str, str] | None = None
 ) -> wire.CheckpointOut:
     """A checkpoint, with its state (canonical text) or its field digests where they are asked for."""
+    return _checkpoint(row, kinds_of([row])[row.pk], state=state, fields=fields)
+
+
+def _checkpoint(
+    row: Checkpoint, kind: Kind, *, state: str | None = None, fields: dict[str, str] | None = None
+) -> wire.CheckpointOut:
     shown: dict[str, Any] = {
         "id": row.pk,
         "run": row.run_id,
         "branch": row.branch_id,
         "branch_name": row.branch.name,
         "number": row.number,
+        "kind": kind,
         "hash": row.state_hash,
         "node": row.node,
         "step": row.step,
@@ -95,6 +114,17 @@ def checkpoint_out(
     if fields is not None:
         shown["fields"] = fields
     return wire.CheckpointOut(**shown)
+
+
+def blame_out(path: str, found: Checkpoint | None) -> wire.BlameOut:
+    """Which checkpoint last changed the value at `path`."""
+    return wire.BlameOut(path=path, **({"checkpoint": checkpoint_out(found)} if found else {}))
+
+
+def find_out(found: Found) -> wire.FindOut:
+    """Where a value came, and where it went."""
+    sides = {"introduced": found.introduced, "lost": found.lost}
+    return wire.FindOut(**{name: checkpoint_out(row) for name, row in sides.items() if row is not None})
 
 
 def difference_out(found: Difference) -> wire.DifferenceOut:

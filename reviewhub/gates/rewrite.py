@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.db import transaction
 from reviewhub_agents import wire
@@ -10,47 +11,63 @@ from reviewhub_agents import wire
 from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
-from reviewhub.checkpoints.fork import fork
+from reviewhub.checkpoints.fork import beginning, fork
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.actors import Actor
 from reviewhub.core.transitions import move
-from reviewhub.gates.close import close
+from reviewhub.gates.close import Closed, close
+from reviewhub.gates.consequences import Consequences, check_seen, of_branch, still_open
 from reviewhub.gates.kinds import BranchSuperseded
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.resumptions.enqueue import enqueue
 from reviewhub.reviews.targets import run_target
 from reviewhub.runs.derive import derive
-from reviewhub.runs.fence import check_open
 from reviewhub.runs.models import Branch
 from reviewhub.runs.states import BRANCH_EDGES, BranchState
 from reviewhub.toolcalls.locks import lock_branch
 
 
+@dataclass(frozen=True, kw_only=True)
+class Rewritten:
+    """The new branch with its first checkpoint, what ended with the old branch, and what stays as it happened."""
+
+    branch: Branch
+    first: Checkpoint
+    old: Consequences
+    closed: Closed
+
+
 @setting_aside()
 def rewrite(
-    *, checkpoint: Checkpoint, changes: Sequence[wire.Change], reason: str, actor: Actor
-) -> tuple[Branch, Checkpoint]:
+    *, checkpoint: Checkpoint, changes: Sequence[wire.Change], reason: str, actor: Actor, seen: str = ""
+) -> Rewritten:
     """A new branch that starts at `checkpoint` with the changed state, and wakes; its old branch ends as superseded.
 
     What waited on the old branch is withdrawn, its holder is fenced; outcomes of calls under way are still taken there.
 
+    Args:
+        seen: what `consequences` said when a person looked; empty for whoever did not look.
+
     Raises:
-        Superseded, RunEnded: the checkpoint's branch is no longer open (fork it instead).
+        Superseded, RunEnded: the checkpoint's branch is no longer open (fork it instead); who ended it, and when.
+        MovedOn: the branch has gone on since it was seen; who was last, and when.
         AgentStopped, NotAnyMore: the agent is stopped by now, or the person may not do this any more.
         Invalid: a change does not fit the state.
     """
+    steps = [change.to_tree() for change in changes]
+    # Before the transaction, for it may take long: nobody waits at the branch's lock meanwhile.
+    first = beginning(checkpoint=checkpoint, changes=steps, reason=reason)
     with transaction.atomic(durable=True):
         old = lock_branch(checkpoint.branch_id)
-        check_open(old)
+        still_open(old)
         still_may(actor, Action.CHECKPOINT_REWRITE, run_target(checkpoint.run))
-        branch, first = fork(
-            checkpoint=checkpoint,
-            name=None,
-            changes=[change.to_tree() for change in changes],
-            reason=reason,
-            actor=actor,
+        found = of_branch(old, checkpoint)
+        if seen:
+            check_seen(found, seen)
+        branch, saved = fork(
+            checkpoint=checkpoint, name=None, changes=steps, reason=reason, actor=actor, first=first
         )
-        close(
+        closed = close(
             branch=old,
             to=BranchState.SUPERSEDED,
             by=actor,
@@ -65,9 +82,9 @@ def rewrite(
             run_id=old.run_id,
             agent_id=branch.run.agent_id,
             subject_id=branch.pk,
-            data=BranchSuperseded(old=old.name, new=branch.name, checkpoint=str(first.pk), reason=reason),
+            data=BranchSuperseded(old=old.name, new=branch.name, checkpoint=str(saved.pk), reason=reason),
         )
         move(branch, to=BranchState.PAUSED, table=BRANCH_EDGES)
         enqueue(branch=branch, pause=None, kind="hosted" if branch.run.agent.runner == "hosted" else "poll")
         derive(branch.run_id)
-    return branch, first
+    return Rewritten(branch=branch, first=saved, old=found, closed=closed)

@@ -40,6 +40,8 @@ ACCESS: dict[str, Row] = {
     "POST tool-calls/<uuid:call>/withdraw": Row("o", {}),
     "GET checkpoints/<uuid:checkpoint>": Row("o"),
     "GET checkpoints/<uuid:checkpoint>/difference/<uuid:other>": Row("o"),
+    "GET checkpoints/<uuid:checkpoint>/blame": Row("o"),
+    "POST checkpoints/<uuid:checkpoint>/find": Row("o", {"path": "/n", "value": 1}),
     "POST checkpoints/<uuid:checkpoint>/fork": Row("o", {}),
     "POST branches/<uuid:branch>/claim": Row("o", {}),
     "POST branches/<uuid:branch>/heartbeat": Row("o", {}),
@@ -62,6 +64,7 @@ ACCESS: dict[str, Row] = {
     "POST requests/<uuid:request_id>/comment": Row("bca", {"text": "why?"}),
     "POST requests/<uuid:request_id>/ask": Row("bca", {"text": "why?"}),
     "POST requests/<uuid:request_id>/reveal": Row("b", {"reason": "the order number looks wrong"}),
+    "GET checkpoints/<uuid:checkpoint>/rewrite": Row("b"),
     "POST checkpoints/<uuid:checkpoint>/rewrite": Row("b", {"changes": [], "reason": "wrong order"}),
 }
 # Public on purpose: the description of the API itself.

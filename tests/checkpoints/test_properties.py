@@ -84,7 +84,8 @@ class Model:
             made, first = fork(checkpoint=origin, name=None, changes=changes, reason="", actor=SYSTEM)
         else:
             steps = [wire.Change.from_tree(change) for change in changes]
-            made, first = rewrite(checkpoint=origin, changes=steps, reason="no", actor=SYSTEM)
+            rewritten = rewrite(checkpoint=origin, changes=steps, reason="no", actor=SYSTEM)
+            made, first = rewritten.branch, rewritten.first
             self.closed.add(origin.branch)
         self.ways[made] = [*way[: at + 1], (first, tree)]
 

@@ -29,7 +29,12 @@ from tests.cast import ALICE, Cast, by_key, make_cast
 from tests.driver import AgentHttp, PersonHttp, Reply, agent_of, call, policy
 from tests.racing import together
 
-DOORS = ("reviewhub.api.base", "reviewhub.api.views.requests", "reviewhub.web.access")
+DOORS = (
+    "reviewhub.api.base",
+    "reviewhub.api.views.requests",
+    "reviewhub.api.views.rewrites",
+    "reviewhub.web.access",
+)
 
 
 @dataclass

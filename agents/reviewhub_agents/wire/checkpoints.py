@@ -13,7 +13,7 @@ from reviewhub_agents.exact import Types, pack, unpack
 from reviewhub_agents.exact.values import escaped
 
 from .base import Wire
-from .enums import ChangeOp, ChangeOpField
+from .enums import ChangeOp, ChangeOpField, CheckpointKind, CheckpointKindField
 from .fields import MAX_ITEMS, Count, Digest, Epoch, Id, Json, JsonObject, Name, Positive, Text, Time, Title
 
 _HINTS = frozenset({"changed", "append", "unchanged"})
@@ -128,13 +128,17 @@ class CheckpointSave(CheckpointIn):
 
 
 class CheckpointOut(Wire):
-    """A checkpoint; `state` only when asked for (`?state=full`), `fields` with `?state=fields`."""
+    """A checkpoint; `state` only when asked for (`?state=full`), `fields` with `?state=fields`.
+
+    `kind` says how it came to be: saved by the agent, the first of a fork, or a person's rewrite.
+    """
 
     id: Id
     run: Id
     branch: Id
     branch_name: Name
     number: Count
+    kind: CheckpointKindField = CheckpointKind.SAVE
     hash: Digest
     parent: Id | None = None
     node: str = ""
@@ -175,6 +179,34 @@ class DifferenceOut(Wire):
     more: bool = False
 
 
+class BlameOut(Wire):
+    """`GET /checkpoints/{checkpoint}/blame?path=`: the checkpoint that last changed the value; none when there never
+    was a value."""
+
+    path: Text
+    checkpoint: CheckpointOut | None = None
+
+
+class FindBody(Wire):
+    """`POST /checkpoints/{checkpoint}/find`: which value, at which JSON pointer."""
+
+    path: Text
+    value: Json
+
+    @model_validator(mode="after")
+    def _has_a_value(self) -> Self:
+        if not self.was_given("value"):
+            raise ValueError("Which value? It may be any JSON, also null.")
+        return self
+
+
+class FindOut(Wire):
+    """The first checkpoint with the value, and the first one after it without."""
+
+    introduced: CheckpointOut | None = None
+    lost: CheckpointOut | None = None
+
+
 class Change(Wire):
     """One step of an edit at a JSON pointer. What no change names keeps its bytes."""
 
@@ -203,7 +235,11 @@ class ForkBody(Wire):
 
 
 class RewriteBody(Wire):
-    """`POST /checkpoints/{checkpoint}/rewrite`: a person changes the state; the old branch is superseded."""
+    """`POST /checkpoints/{checkpoint}/rewrite`: a person changes the state; the old branch is superseded.
+
+    With `seen`, which `GET` of the same address gives, it is refused when what that told is no longer so.
+    """
 
     changes: Changes = []
     reason: Annotated[Text, Field(min_length=1)]
+    seen: Digest | None = None

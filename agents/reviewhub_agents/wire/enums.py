@@ -181,6 +181,14 @@ class ChangeOp(StrEnum):
     REMOVE = "remove"
 
 
+class CheckpointKind(StrEnum):
+    """How a checkpoint came to be."""
+
+    SAVE = "save"
+    FORK = "fork"
+    REWRITE = "rewrite"
+
+
 class PolicyOutcome(StrEnum):
     """What policy says to a tool call."""
 
@@ -207,4 +215,5 @@ OutcomeStatusField = Annotated[OutcomeStatus, Lax]
 CheckStatusField = Annotated[CheckStatus, Lax]
 ResumeKindField = Annotated[ResumeKind, Lax]
 ChangeOpField = Annotated[ChangeOp, Lax]
+CheckpointKindField = Annotated[CheckpointKind, Lax]
 PolicyOutcomeField = Annotated[PolicyOutcome, Lax]

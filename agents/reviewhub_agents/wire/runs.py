@@ -8,8 +8,28 @@ from pydantic import model_validator
 
 from .base import Wire
 from .checkpoints import CheckpointIn
-from .enums import BranchStateField, CallStateField, PauseStateField, ResumptionStateField, RunStateField
-from .fields import Duration, Epoch, Id, Json, Label, Labels, Name, Text, Time, Title
+from .enums import (
+    BranchStateField,
+    CallStateField,
+    EffectField,
+    PauseStateField,
+    ResumptionStateField,
+    RunStateField,
+)
+from .fields import (
+    Count,
+    Digest,
+    Duration,
+    Epoch,
+    Id,
+    Json,
+    Label,
+    Labels,
+    Name,
+    Text,
+    Time,
+    Title,
+)
 
 
 class RunStart(Wire):
@@ -23,8 +43,16 @@ class RunStart(Wire):
     input: Json = None
 
 
+class ContinueFrom(Wire):
+    """Where to go on after a person rewrote the state: the new branch's name and its checkpoint."""
+
+    branch: Name
+    checkpoint: Id
+    branch_id: Id | None = None
+
+
 class BranchOut(Wire):
-    """A branch: the unit that executes."""
+    """A branch: the unit that executes; `continue_from` when it was superseded."""
 
     id: Id
     name: Name
@@ -33,14 +61,7 @@ class BranchOut(Wire):
     epoch: Epoch = 0
     lease_until: Time | None = None
     pause: Id | None = None
-
-
-class ContinueFrom(Wire):
-    """Where to go on after a person rewrote the state: the new branch's name and its checkpoint."""
-
-    branch: Name
-    checkpoint: Id
-    branch_id: Id | None = None
+    continue_from: ContinueFrom | None = None
 
 
 class RunOut(Wire):
@@ -166,3 +187,38 @@ class ForkOut(Wire):
         if self.branch.head not in (None, self.checkpoint):
             raise ValueError("The new branch's head is not its first checkpoint.")
         return self
+
+
+class TouchedCall(Wire):
+    """A tool call that a rewrite ends, or cannot undo."""
+
+    id: Id
+    tool: Name
+    effect: EffectField
+    state: CallStateField
+    request: Count | None = None
+    at: Time
+
+
+class RewritePreview(Wire):
+    """`GET /checkpoints/{checkpoint}/rewrite`: what a rewrite there would mean for the branch's tool calls.
+
+    `withdrawn` wait, or were allowed and not used; they end. `under_way` and `unknown` stay, and their outcomes are
+    taken. `done` ran after the checkpoint and will not be undone; `reads` of them only read and are counted. Of each
+    list the newest hundred; `left_out` says how many are not listed.
+    """
+
+    branch: BranchOut
+    withdrawn: list[TouchedCall]
+    under_way: list[TouchedCall]
+    unknown: list[TouchedCall]
+    done: list[TouchedCall]
+    reads: Count = 0
+    left_out: Count = 0
+    seen: Digest
+
+
+class RewriteOut(ForkOut):
+    """The new branch, and what became of the old one: what `RewritePreview` tells, as it was at that moment."""
+
+    old: RewritePreview

@@ -1,4 +1,4 @@
-"""Checkpoints: save, list, load, compare, fork."""
+"""Checkpoints: save, list, load, compare, ask about, fork."""
 
 from __future__ import annotations
 
@@ -12,14 +12,25 @@ from reviewhub_agents import wire
 
 from reviewhub.accounts.permissions import Action
 from reviewhub.api.base import AgentView, actor_of, answer, key_of, read
+from reviewhub.checkpoints.blame import blame
 from reviewhub.checkpoints.difference import difference
+from reviewhub.checkpoints.find import find
+from reviewhub.checkpoints.history import history
 from reviewhub.checkpoints.load import field_digests, load
 from reviewhub.checkpoints.queries import for_key, of_run
 from reviewhub.core.errors import Invalid
 from reviewhub.gates.checkpoint import checkpoint as save_checkpoint
 from reviewhub.gates.fork import fork
-from reviewhub.gates.present_runs import branches_out, checkpoint_out, difference_out
+from reviewhub.gates.present_runs import (
+    blame_out,
+    branches_out,
+    checkpoint_out,
+    checkpoints_out,
+    difference_out,
+    find_out,
+)
 from reviewhub.gates.set_aside import setting_aside
+from reviewhub.runs.queries import branch_of
 
 STATES = ("none", "fields", "full")
 
@@ -29,10 +40,16 @@ class Checkpoints(AgentView):
 
     @extend_schema(responses=wire.CheckpointList)
     def get(self, request: Request, run: uuid.UUID) -> HttpResponse:
-        """The run's checkpoints, newest first, without their states; `?cursor=` for the next page."""
+        """The run's checkpoints, newest first, without their states; `?cursor=` for the next page.
+
+        With `?branch=` (a name or an id) those that lead to the head of this branch, across forks.
+        """
         found = self.run(request, run, Action.CHECKPOINT_READ)
-        page = of_run(found.pk, cursor=request.query_params.get("cursor", ""))
-        fields: dict[str, Any] = {"items": [checkpoint_out(row) for row in page.rows]}
+        query = request.query_params
+        cursor, name = query.get("cursor", ""), query.get("branch", "")
+        branch = branch_of(found, name) if name else None
+        page = history(branch=branch, cursor=cursor) if branch else of_run(found.pk, cursor=cursor)
+        fields: dict[str, Any] = {"items": checkpoints_out(page.rows)}
         if page.next:
             fields["next"] = page.next
         return answer(wire.CheckpointList(**fields))
@@ -74,6 +91,32 @@ class Differences(AgentView):
         with setting_aside():
             found = difference(for_key(key, checkpoint), for_key(key, other))
         return answer(difference_out(found))
+
+
+class Blame(AgentView):
+    """`GET /checkpoints/{checkpoint}/blame`"""
+
+    @extend_schema(responses=wire.BlameOut)
+    def get(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
+        """Which checkpoint up to this one last changed the value at `?path=`, a JSON pointer; across forks."""
+        row = for_key(self.key(request, Action.CHECKPOINT_READ), checkpoint)
+        path = request.query_params.get("path", "")
+        with setting_aside():
+            found = blame(checkpoint=row, path=path)
+        return answer(blame_out(path, found))
+
+
+class Find(AgentView):
+    """`POST /checkpoints/{checkpoint}/find`"""
+
+    @extend_schema(request=wire.FindBody, responses=wire.FindOut)
+    def post(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
+        """Which checkpoint up to this one introduced a value at a path, and which one lost it. Stores nothing."""
+        row = for_key(self.key(request, Action.CHECKPOINT_READ), checkpoint)
+        body = read(request, wire.FindBody)
+        with setting_aside():
+            found = find(checkpoint=row, path=body.path, value=body.value)
+        return answer(find_out(found))
 
 
 class Fork(AgentView):

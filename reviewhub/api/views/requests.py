@@ -15,10 +15,7 @@ from reviewhub.accounts.permissions import Action, MemberCaller, require, scope_
 from reviewhub.api.authentication import caller_in, caller_of
 from reviewhub.api.base import PersonView, actor_of, answer, key_of, read, read_tree
 from reviewhub.api.problems import problem_of
-from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.errors import Forbidden, NotFound, ReviewHubError
-from reviewhub.gates.present_runs import branches_out
-from reviewhub.gates.rewrite import rewrite
 from reviewhub.reviews.ask import ask
 from reviewhub.reviews.claim import claim
 from reviewhub.reviews.comment import comment
@@ -29,7 +26,7 @@ from reviewhub.reviews.present import comment_out, for_people, question_out, req
 from reviewhub.reviews.queries import listed
 from reviewhub.reviews.release import release
 from reviewhub.reviews.reveal import reveal
-from reviewhub.reviews.targets import request_target, run_target
+from reviewhub.reviews.targets import request_target
 
 log = logging.getLogger("reviewhub.access")
 
@@ -203,22 +200,3 @@ class Reveal(RequestView):
         seen = reveal(request_id=row.pk, reason=body.reason, actor=actor_of(request, caller))
         values = [wire.RevealedValue(path=path, value=value) for path, value in seen.values.items()]
         return answer(wire.RevealOut(version=seen.version, digest=seen.digest, values=values))
-
-
-class Rewrite(PersonView):
-    """`POST /checkpoints/{checkpoint}/rewrite`"""
-
-    @extend_schema(request=wire.RewriteBody, responses={201: wire.ForkOut})
-    def post(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
-        """Goes on from a checkpoint with a changed state; its branch is superseded."""
-        row = Checkpoint.objects.filter(pk=checkpoint).select_related("run__agent").first()
-        if row is None:
-            raise NotFound("There is no such checkpoint.")
-        caller = caller_in(request, row.workspace_id)
-        require(caller, Action.CHECKPOINT_REWRITE, run_target(row.run))
-        body = read(request, wire.RewriteBody)
-        branch, first = rewrite(
-            checkpoint=row, changes=body.changes, reason=body.reason, actor=actor_of(request, caller)
-        )
-        (out,) = branches_out([branch])
-        return answer(wire.ForkOut(run=branch.run_id, branch=out, checkpoint=first.pk), status=201)

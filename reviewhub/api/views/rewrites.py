@@ -1,0 +1,57 @@
+"""Rewriting a run's state, and what that would mean: for people."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from reviewhub_agents import wire
+
+from reviewhub.accounts.permissions import Action, Caller, require
+from reviewhub.api.authentication import caller_in
+from reviewhub.api.base import PersonView, actor_of, answer, read
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.core.errors import NotFound
+from reviewhub.gates.consequences import consequences
+from reviewhub.gates.present_rewrites import preview_out, rewrite_out
+from reviewhub.gates.rewrite import rewrite
+from reviewhub.reviews.targets import run_target
+
+
+class Rewrite(PersonView):
+    """`GET | POST /checkpoints/{checkpoint}/rewrite`"""
+
+    @extend_schema(responses=wire.RewritePreview)
+    def get(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
+        """What a rewrite here would withdraw, what is already done and what is under way. Changes nothing."""
+        row, _ = self._found(request, checkpoint)
+        return answer(preview_out(consequences(row)))
+
+    @extend_schema(request=wire.RewriteBody, responses={201: wire.RewriteOut})
+    def post(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
+        """Goes on from a checkpoint with a changed state; its branch is superseded, what ran stays done."""
+        row, caller = self._found(request, checkpoint)
+        body = read(request, wire.RewriteBody)
+        made = rewrite(
+            checkpoint=row,
+            changes=body.changes,
+            reason=body.reason,
+            actor=actor_of(request, caller),
+            seen=body.seen or "",
+        )
+        return answer(rewrite_out(made), status=201)
+
+    def _found(self, request: Request, checkpoint: uuid.UUID) -> tuple[Checkpoint, Caller]:
+        """The checkpoint and the membership to act by. Raises NotFound, Forbidden."""
+        rows = Checkpoint.objects.filter(pk=checkpoint).select_related("run__agent", "branch")
+        row = rows.defer("content").first()
+        if row is None:
+            raise NotFound("There is no such checkpoint.")
+        try:
+            caller = caller_in(request, row.workspace_id)
+            require(caller, Action.CHECKPOINT_REWRITE, run_target(row.run))
+        except NotFound:
+            raise NotFound("There is no such checkpoint.") from None
+        return row, caller
