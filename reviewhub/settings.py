@@ -53,6 +53,7 @@ INSTALLED_APPS = [
     "reviewhub.tools",
     "reviewhub.checkpoints",
     "reviewhub.policies",
+    "reviewhub.budgets",
     "reviewhub.toolcalls",
     "reviewhub.deliveries",
     "reviewhub.resumptions",
@@ -246,6 +247,11 @@ LIMIT_TEXT_BYTES = env.number("LIMIT_TEXT_BYTES", 64_000)
 LIMIT_STATE_BYTES = env.number("LIMIT_STATE_BYTES", 64_000_000)
 LIMIT_WAIT_SECONDS = env.number("LIMIT_WAIT_SECONDS", 60)
 DATA_UPLOAD_MAX_MEMORY_SIZE = LIMIT_BODY_BYTES
+
+# What one field of a state may weigh, and what one checkpoint may add to it, before people and the agent are warned;
+# 0: any number. About 128,000 and 32,000 tokens.
+BUDGET_FIELD_BYTES = env.number("BUDGET_FIELD_BYTES", 512_000)
+BUDGET_STEP_BYTES = env.number("BUDGET_STEP_BYTES", 128_000)
 
 WSGI_THREADS = env.number("WSGI_THREADS", 8)
 GRANT_SECONDS = env.number("GRANT_SECONDS", 3600)

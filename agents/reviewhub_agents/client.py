@@ -79,6 +79,7 @@ class _Routes:
     difference = Route(routes.difference)
     blame = Route(routes.blame)
     find = Route(routes.find)
+    budget = Route(routes.budget)
     fork = Route(routes.fork)
     claim_branch = Route(routes.claim_branch)
     heartbeat = Route(routes.heartbeat)

@@ -140,6 +140,11 @@ def find(checkpoint: UUID, body: wire.FindBody) -> Call[wire.FindOut]:
     return _post(_path("checkpoints", checkpoint, "find"), wire.FindOut, body)
 
 
+def budget(run: UUID, *, branch: str | None = None) -> Call[wire.BudgetOut]:
+    """What the state at the head of a branch (`main`) weighs, by field, and what is above its budget."""
+    return _get(_path("runs", run, "budget"), wire.BudgetOut, branch=branch)
+
+
 def fork(checkpoint: UUID, body: wire.ForkBody, *, key: str | None = None) -> Call[wire.ForkOut]:
     """A new branch that goes on from a checkpoint."""
     return _post(_path("checkpoints", checkpoint, "fork"), wire.ForkOut, body, key=key)

@@ -7,6 +7,7 @@ from drf_spectacular.views import SpectacularAPIView
 
 from reviewhub.api.views import (
     branches,
+    budgets,
     calls,
     checkpoints,
     events,
@@ -26,6 +27,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run>/pauses", pauses.Pauses.as_view()),
     path("runs/<uuid:run>/observations", pauses.Observations.as_view()),
     path("runs/<uuid:run>/checkpoints", checkpoints.Checkpoints.as_view()),
+    path("runs/<uuid:run>/budget", budgets.OneBudget.as_view()),
     path("pauses/<uuid:pause>", pauses.OnePause.as_view()),
     path("tool-calls/<uuid:call>", calls.OneCall.as_view()),
     path("tool-calls/<uuid:call>/consume", calls.Consume.as_view()),

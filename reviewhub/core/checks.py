@@ -18,6 +18,7 @@ LAYERS = (
     ("runs",),
     ("tools",),
     ("checkpoints", "policies"),
+    ("budgets",),
     ("toolcalls",),
     ("deliveries",),
     ("resumptions",),

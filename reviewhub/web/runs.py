@@ -34,6 +34,7 @@ from reviewhub.web.called import called
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import may, show
 from reviewhub.web.run_graph import Line, draw, lanes
+from reviewhub.web.run_weight import scales
 from reviewhub.web.talk import Opened, opened
 
 CALLS = 60
@@ -89,7 +90,7 @@ def find(caller: MemberCaller, run_id: uuid.UUID) -> tuple[Run, Target]:
 @page(Action.RUN_READ, of=find)
 def run(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
     """One run. `?checkpoint=` opens a state, `?cursor=` goes to older checkpoints."""
-    return show(request, caller, "web/run.html", _context(request, caller, row), nav="runs")
+    return show(request, caller, "web/run.html", _whole(request, caller, row), nav="runs")
 
 
 @page(Action.RUN_READ, of=find)
@@ -99,7 +100,7 @@ def live(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
 
 
 def _again(request: HttpRequest, caller: MemberCaller, row: Run, error: Invalid) -> HttpResponse:
-    context = _context(request, caller, row)
+    context = _whole(request, caller, row)
     context |= {"errors": words(error), "cancel_reason": request.POST.get("reason", "")}
     return show(request, caller, "web/run.html", context, nav="runs", status=error.status)
 
@@ -128,7 +129,7 @@ def _fork_again(
     request: HttpRequest, caller: MemberCaller, found: Checkpoint, error: Invalid
 ) -> HttpResponse:
     row, _ = find(caller, found.run_id)
-    context = _context(request, caller, row, chosen=found.pk)
+    context = _whole(request, caller, row, chosen=found.pk)
     context |= {"errors": words(error), "fork_reason": request.POST.get("reason", "")}
     return show(request, caller, "web/run.html", context, nav="runs", status=error.status)
 
@@ -144,10 +145,18 @@ def fork(request: HttpRequest, caller: MemberCaller, found: Checkpoint) -> HttpR
     return redirect(f"/{caller.member.workspace.slug}/runs/{found.run_id}?checkpoint={first.pk}")
 
 
+def _whole(
+    request: HttpRequest, caller: MemberCaller, row: Run, *, chosen: uuid.UUID | None = None
+) -> dict[str, Any]:
+    """What the run page is made of, with what the open state weighs; that part does not change while one looks."""
+    context = _context(request, caller, row, chosen=chosen)
+    return context | {"scales": scales(context["chosen"])}
+
+
 def _context(
     request: HttpRequest, caller: MemberCaller, row: Run, *, chosen: uuid.UUID | None = None
 ) -> dict[str, Any]:
-    """What the run page is made of, with the state of the `chosen` checkpoint, else of the one in the address."""
+    """The parts that change, with the state of the `chosen` checkpoint, else of the one in the address."""
     since = newest_event(caller.workspace_id)
     branches = branches_of(row.pk)
     found = checkpoints.of_run(row.pk, cursor=request.GET.get("cursor", ""), limit=40)

@@ -32,6 +32,7 @@ ACCESS: dict[str, Row] = {
     ),
     "GET runs/<uuid:run>/checkpoints": Row("o"),
     "POST runs/<uuid:run>/checkpoints": Row("o", STATE),
+    "GET runs/<uuid:run>/budget": Row("o"),
     "GET pauses/<uuid:pause>": Row("o"),
     "GET tool-calls/<uuid:call>": Row("o"),
     "POST tool-calls/<uuid:call>/consume": Row("o", {"digest": DECISION["digest"]}),

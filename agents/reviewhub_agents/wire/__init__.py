@@ -8,6 +8,7 @@ the exact tree, `canonical.Number` too.
 """
 
 from .base import BadBody, Wire
+from .budgets import BudgetOut, FieldWarning, FieldWeight, StepWritten
 from .calls import (
     AnswerBody,
     Arguments,
@@ -135,6 +136,7 @@ __all__ = [
     "BlameOut",
     "BranchOut",
     "BranchState",
+    "BudgetOut",
     "BulkDecideBody",
     "BulkDecideOut",
     "BulkDecision",
@@ -175,6 +177,8 @@ __all__ = [
     "ExplainOut",
     "FailBody",
     "FaultOut",
+    "FieldWarning",
+    "FieldWeight",
     "FindBody",
     "FindOut",
     "FinishBody",
@@ -226,6 +230,7 @@ __all__ = [
     "RunOut",
     "RunStart",
     "RunState",
+    "StepWritten",
     "ToolCallIn",
     "ToolCallOut",
     "ToolOut",
