@@ -51,6 +51,7 @@ INSTALLED_APPS = [
     "reviewhub.accounts",
     "reviewhub.runs",
     "reviewhub.tools",
+    "reviewhub.plans",
     "reviewhub.checkpoints",
     "reviewhub.policies",
     "reviewhub.budgets",
@@ -245,6 +246,8 @@ LIMIT_TOOL_CALLS = env.number("LIMIT_TOOL_CALLS", 20)
 LIMIT_ARGUMENTS_BYTES = env.number("LIMIT_ARGUMENTS_BYTES", 1_000_000)
 LIMIT_TEXT_BYTES = env.number("LIMIT_TEXT_BYTES", 64_000)
 LIMIT_STATE_BYTES = env.number("LIMIT_STATE_BYTES", 64_000_000)
+LIMIT_PLAN_STEPS = env.number("LIMIT_PLAN_STEPS", 200)
+LIMIT_PLAN_BYTES = env.number("LIMIT_PLAN_BYTES", 200_000)
 LIMIT_WAIT_SECONDS = env.number("LIMIT_WAIT_SECONDS", 60)
 DATA_UPLOAD_MAX_MEMORY_SIZE = LIMIT_BODY_BYTES
 

@@ -19,6 +19,7 @@ HEADINGS = {
     "RunState": "Run",
     "BranchState": "Branch",
     "PauseState": "Pause",
+    "StepStatus": "Step of a plan",
     "CallState": "Tool call",
     "RequestState": "Review request",
     "GrantState": "Grant",

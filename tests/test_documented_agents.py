@@ -35,6 +35,7 @@ EXAMPLES: dict[str, tuple[list[dict[str, Any]], Any]] = {
         [APPROVE, EDIT],
         ["refunded 1240.00 to 8812", "refunded 12.40 to 8813 (edited)"],
     ),
+    "A plan, for people to see": ([], ["look: done", "claim: pending", "refund: pending"]),
     "When nobody knows how it ended": ([APPROVE, HAPPENED], "a person found out that it happened"),
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, ClassVar
 
-from reviewhub_agents.canonical import Fault
+from reviewhub_agents.canonical import Fault, Number
 from reviewhub_agents.wire import BadBody, ContinueFrom, DecisionOut, PauseOut, Problem, ToolCallOut
 
 
@@ -226,6 +226,18 @@ class StaleHead(Conflict):
     """The branch went on from another checkpoint meanwhile."""
 
     code = "stale_head"
+
+
+class StalePlan(Conflict):
+    """Another version of the plan is in force, perhaps one that a person restored; read it and plan on from there."""
+
+    code = "stale_plan"
+
+    @property
+    def version(self) -> int | None:
+        """The version in force, or None when there is no plan or the server did not say."""
+        found = self.problem.extra.get("version")
+        return found.to_python() if isinstance(found, Number) and found.is_integer else None  # type: ignore[return-value]
 
 
 class Unsettled(Conflict):

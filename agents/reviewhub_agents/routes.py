@@ -150,6 +150,36 @@ def fork(checkpoint: UUID, body: wire.ForkBody, *, key: str | None = None) -> Ca
     return _post(_path("checkpoints", checkpoint, "fork"), wire.ForkOut, body, key=key)
 
 
+def write_plan(run: UUID, body: wire.PlanBody, *, key: str | None = None) -> Call[wire.PlanOut]:
+    """A new version of a branch's plan. The same `key` and plan again find the version that was written."""
+    return _post(_path("runs", run, "plans"), wire.PlanOut, body, key=key)
+
+
+def list_plans(run: UUID, *, cursor: str | None = None) -> Call[wire.PlanList]:
+    """The versions of a run's plans on all branches, newest first; `cursor` is the `next` of the page before."""
+    return _get(_path("runs", run, "plans"), wire.PlanList, cursor=cursor)
+
+
+def get_plan(run: UUID, version: int) -> Call[wire.PlanOut]:
+    """One version with its steps as they stand now. `BranchOut.plan` says which one is in force."""
+    return _get(_path("runs", run, "plans", str(version)), wire.PlanOut)
+
+
+def mark_steps(run: UUID, version: int, body: wire.MarksBody) -> Call[wire.PlanOut]:
+    """How far steps of the version in force are; what stands already changes nothing."""
+    return _post(_path("runs", run, "plans", str(version), "marks"), wire.PlanOut, body)
+
+
+def list_marks(run: UUID, version: int, *, cursor: str | None = None) -> Call[wire.MarkList]:
+    """How the steps of a version came to where they are, newest first."""
+    return _get(_path("runs", run, "plans", str(version), "marks"), wire.MarkList, cursor=cursor)
+
+
+def plan_difference(run: UUID, version: int, other: int) -> Call[wire.PlanDifferenceOut]:
+    """What differs in version `other` of a plan."""
+    return _get(_path("runs", run, "plans", str(version), "difference", str(other)), wire.PlanDifferenceOut)
+
+
 def claim_branch(branch: UUID, body: wire.ClaimBody) -> Call[wire.ClaimOut]:
     """Take the lease of a branch: from now on its writes carry the new epoch."""
     return _post(_path("branches", branch, "claim"), wire.ClaimOut, body)

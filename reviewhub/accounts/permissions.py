@@ -35,6 +35,7 @@ class Action(StrEnum):
     CHECKPOINT_READ = "checkpoint.read"
     CHECKPOINT_FORK = "checkpoint.fork"
     CHECKPOINT_REWRITE = "checkpoint.rewrite"
+    PLAN_RESTORE = "plan.restore"
     POST_REVIEW_GRADE = "post_review.grade"
     QUESTION_ANSWER = "question.answer"
     SECRET_REVEAL = "secret.reveal"  # noqa: S105  an action's name
@@ -94,6 +95,7 @@ _DECIDING: Final = frozenset(
         Action.REQUEST_CLAIM,
         Action.CHECKPOINT_REWRITE,
         Action.CHECKPOINT_FORK,
+        Action.PLAN_RESTORE,
         Action.RUN_RESUME,
         Action.RUN_START,
         Action.POST_REVIEW_GRADE,

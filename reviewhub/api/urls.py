@@ -12,6 +12,7 @@ from reviewhub.api.views import (
     checkpoints,
     events,
     pauses,
+    plans,
     questions,
     requests,
     rewrites,
@@ -28,6 +29,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run>/observations", pauses.Observations.as_view()),
     path("runs/<uuid:run>/checkpoints", checkpoints.Checkpoints.as_view()),
     path("runs/<uuid:run>/budget", budgets.OneBudget.as_view()),
+    path("runs/<uuid:run>/plans", plans.Plans.as_view()),
+    path("runs/<uuid:run>/plans/<int:version>", plans.OnePlan.as_view()),
+    path("runs/<uuid:run>/plans/<int:version>/marks", plans.Marks.as_view()),
+    path(
+        "runs/<uuid:run>/plans/<int:version>/difference/<int:other_version>", plans.PlanDifferences.as_view()
+    ),
+    path("runs/<uuid:run>/plans/<int:version>/restore", plans.RestorePlan.as_view()),
     path("pauses/<uuid:pause>", pauses.OnePause.as_view()),
     path("tool-calls/<uuid:call>", calls.OneCall.as_view()),
     path("tool-calls/<uuid:call>/consume", calls.Consume.as_view()),

@@ -14,6 +14,7 @@ from reviewhub.checkpoints.place import Placed, place
 from reviewhub.checkpoints.recall import Tip
 from reviewhub.checkpoints.tree import State, apply_hints, make_state
 from reviewhub.core.errors import Invalid
+from reviewhub.plans.queries import check_ref
 from reviewhub.runs.models import Branch
 
 
@@ -51,12 +52,15 @@ def draft(*, branch: Branch, message: wire.CheckpointIn) -> Draft:
 
     Raises:
         Invalid: the state or a hint is not as it should be, or makes another state than the message says; a checkpoint
-            that is named is not of this run.
+            that is named is not of this run, or a version of the plan that is named, or its step, is not there.
         TooLarge: the state is larger than LIMIT_STATE_BYTES, also when hints built it up.
         CorruptCheckpoint: what the state would stand on does not match its hash.
     """
     if message.id is not None:
         return Draft(existing=_of_run(branch, message.id, "/checkpoint/id"))
+    if message.plan is not None:
+        root = "" if isinstance(message, wire.CheckpointSave) else "/checkpoint"
+        check_ref(branch.run_id, message.plan, path=f"{root}/plan")
     on_head = not message.was_given("parent")
     parent = branch.head if on_head else message.parent
     if message.has_hints and message.parent is not None:

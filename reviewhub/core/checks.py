@@ -16,7 +16,7 @@ LAYERS = (
     ("audit",),
     ("accounts",),
     ("runs",),
-    ("tools",),
+    ("plans", "tools"),
     ("checkpoints", "policies"),
     ("budgets",),
     ("toolcalls",),

@@ -13,6 +13,7 @@ from reviewhub.checkpoints.fork import fork as fork_checkpoint
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.actors import Actor
 from reviewhub.core.idempotency import claim
+from reviewhub.gates.carry_plan import carry_plan
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.resumptions.enqueue import enqueue
 from reviewhub.reviews.targets import run_target
@@ -45,6 +46,7 @@ def fork(*, checkpoint: Checkpoint, body: wire.ForkBody, key: str, actor: Actor)
             reason=body.reason,
             actor=actor,
         )
+        carry_plan(checkpoint=checkpoint, to=branch, choice=body.plan, reason=body.reason, actor=actor)
         if branch.run.agent.runner == "hosted":
             enqueue(branch=branch, pause=None, kind="hosted")
         derive(branch.run_id)

@@ -12,6 +12,7 @@ from reviewhub.checkpoints.difference import Difference
 from reviewhub.checkpoints.find import Found
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import Kind, kinds_of
+from reviewhub.plans.queries import numbers_in_force
 from reviewhub.resumptions.models import Resumption
 from reviewhub.runs.fence import continue_from
 from reviewhub.runs.models import Branch, Run
@@ -51,14 +52,15 @@ def run_out(run: Run) -> wire.RunOut:
 
 
 def branches_out(branches: Iterable[Branch]) -> list[wire.BranchOut]:
-    """Branches with the pause that each waits at."""
+    """Branches with the pause that each waits at, and the version of the plan that is in force there."""
     rows = list(branches)
     waiting = Pause.objects.filter(branch__in=rows, state=PauseState.WAITING)
     pauses = dict(waiting.values_list("branch_id", "pk"))
-    return [_branch(row, pauses.get(row.pk)) for row in rows]
+    plans = numbers_in_force(row.pk for row in rows)
+    return [_branch(row, pauses.get(row.pk), plans.get(row.pk)) for row in rows]
 
 
-def _branch(row: Branch, pause: object) -> wire.BranchOut:
+def _branch(row: Branch, pause: object, plan: int | None) -> wire.BranchOut:
     fields: dict[str, Any] = {"id": row.pk, "name": row.name, "state": row.state, "epoch": row.epoch}
     if row.head:
         fields["head"] = row.head
@@ -69,6 +71,8 @@ def _branch(row: Branch, pause: object) -> wire.BranchOut:
     onward = continue_from(row)
     if onward:
         fields["continue_from"] = wire.ContinueFrom.from_tree(onward)
+    if plan:
+        fields["plan"] = plan
     return wire.BranchOut(**fields)
 
 

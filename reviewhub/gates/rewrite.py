@@ -15,6 +15,7 @@ from reviewhub.checkpoints.fork import beginning, fork
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.actors import Actor
 from reviewhub.core.transitions import move
+from reviewhub.gates.carry_plan import carry_plan
 from reviewhub.gates.close import Closed, close
 from reviewhub.gates.consequences import Consequences, check_seen, of_branch, still_open
 from reviewhub.gates.kinds import BranchSuperseded
@@ -39,7 +40,13 @@ class Rewritten:
 
 @setting_aside()
 def rewrite(
-    *, checkpoint: Checkpoint, changes: Sequence[wire.Change], reason: str, actor: Actor, seen: str = ""
+    *,
+    checkpoint: Checkpoint,
+    changes: Sequence[wire.Change],
+    reason: str,
+    actor: Actor,
+    seen: str = "",
+    plan: wire.PlanChoice = wire.PlanChoice.KEEP,
 ) -> Rewritten:
     """A new branch that starts at `checkpoint` with the changed state, and wakes; its old branch ends as superseded.
 
@@ -47,6 +54,7 @@ def rewrite(
 
     Args:
         seen: what `consequences` said when a person looked; empty for whoever did not look.
+        plan: which plan the new branch goes on with.
 
     Raises:
         Superseded, RunEnded: the checkpoint's branch is no longer open (fork it instead); who ended it, and when.
@@ -84,6 +92,7 @@ def rewrite(
             subject_id=branch.pk,
             data=BranchSuperseded(old=old.name, new=branch.name, checkpoint=str(saved.pk), reason=reason),
         )
+        carry_plan(checkpoint=checkpoint, to=branch, choice=plan, reason=reason, actor=actor)
         move(branch, to=BranchState.PAUSED, table=BRANCH_EDGES)
         enqueue(branch=branch, pause=None, kind="hosted" if branch.run.agent.runner == "hosted" else "poll")
         derive(branch.run_id)

@@ -20,6 +20,7 @@ class Row(NamedTuple):
 
 DECISION = {"type": "approve", "version": 1, "digest": "sha256:" + "0" * 64}
 STATE = {"state": {"n": 2}}
+PLAN = {"steps": [{"id": "look", "title": "Look at the order"}]}
 CALL = {"tool": "refund", "arguments": {"order": "1"}}
 
 ACCESS: dict[str, Row] = {
@@ -33,6 +34,15 @@ ACCESS: dict[str, Row] = {
     "GET runs/<uuid:run>/checkpoints": Row("o"),
     "POST runs/<uuid:run>/checkpoints": Row("o", STATE),
     "GET runs/<uuid:run>/budget": Row("o"),
+    "GET runs/<uuid:run>/plans": Row("o"),
+    "POST runs/<uuid:run>/plans": Row("o", PLAN),
+    "GET runs/<uuid:run>/plans/<int:version>": Row("o"),
+    "GET runs/<uuid:run>/plans/<int:version>/marks": Row("o"),
+    "POST runs/<uuid:run>/plans/<int:version>/marks": Row(
+        "o", {"marks": [{"step": "look", "status": "done"}]}
+    ),
+    "GET runs/<uuid:run>/plans/<int:version>/difference/<int:other_version>": Row("o"),
+    "POST runs/<uuid:run>/plans/<int:version>/restore": Row("b", {"base": 1, "reason": "it was better"}),
     "GET pauses/<uuid:pause>": Row("o"),
     "GET tool-calls/<uuid:call>": Row("o"),
     "POST tool-calls/<uuid:call>/consume": Row("o", {"digest": DECISION["digest"]}),

@@ -14,7 +14,7 @@ from reviewhub.api.urls import urlpatterns
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import ToolCall
-from tests.api.access import ACCESS, PUBLIC
+from tests.api.access import ACCESS, PLAN, PUBLIC
 from tests.cast import Cast
 from tests.driver import API, AgentHttp, PersonHttp, Reply, _reply, agent_of, call, staging
 
@@ -48,6 +48,7 @@ class Scene:
 def scene(cast: Cast) -> Scene:
     own = agent_of(cast.support)
     run = own.run()
+    own.post(f"/runs/{run['id']}/plans", PLAN).ok(201)
     paused = own.pause(run["id"], call()).ok(201)
     (waiting,) = paused["tool_calls"]
     bob = PersonHttp(cast.bob)
@@ -65,6 +66,8 @@ def scene(cast: Cast) -> Scene:
         "request_id": waiting["request"]["id"],
         "name": "refund",
         "key": "k",
+        "version": "1",
+        "other_version": "1",
     }
     everybody = {
         "y": agent_of(cast.mallory.teams.get(), name="Stranger"),

@@ -13,7 +13,7 @@ from reviewhub_agents.exact import Types, pack, unpack
 from reviewhub_agents.exact.values import escaped
 
 from .base import Wire
-from .enums import ChangeOp, ChangeOpField, CheckpointKind, CheckpointKindField
+from .enums import ChangeOp, ChangeOpField, CheckpointKind, CheckpointKindField, PlanChoice, PlanChoiceField
 from .fields import MAX_ITEMS, Count, Digest, Epoch, Id, Json, JsonObject, Name, Positive, Text, Time, Title
 
 _HINTS = frozenset({"changed", "append", "unchanged"})
@@ -42,7 +42,10 @@ def _without_decimals(name: str, value: Any) -> None:
 
 
 class PlanRef(Wire):
-    """Which step of which version of its plan the agent was at."""
+    """Where in its plan the agent was: a version that it has sent, and in it a step.
+
+    `step` counts the steps of the version in reading order, sub-steps too, from 1; 0 is before the first.
+    """
 
     version: Positive
     step: Count
@@ -227,19 +230,25 @@ Changes = Annotated[list[Change], Field(max_length=MAX_ITEMS)]
 
 
 class ForkBody(Wire):
-    """`POST /checkpoints/{checkpoint}/fork`: go on from here on a new branch, perhaps with another state."""
+    """`POST /checkpoints/{checkpoint}/fork`: go on from here on a new branch, perhaps with another state.
+
+    The plan stays as it is (`keep`), or goes back too, to the version that the checkpoint names (`checkpoint`).
+    """
 
     branch: Name | None = None
     changes: Changes = []
     reason: Text = ""
+    plan: PlanChoiceField = PlanChoice.KEEP
 
 
 class RewriteBody(Wire):
     """`POST /checkpoints/{checkpoint}/rewrite`: a person changes the state; the old branch is superseded.
 
     With `seen`, which `GET` of the same address gives, it is refused when what that told is no longer so.
+    `plan` as for a fork.
     """
 
     changes: Changes = []
     reason: Annotated[Text, Field(min_length=1)]
     seen: Digest | None = None
+    plan: PlanChoiceField = PlanChoice.KEEP

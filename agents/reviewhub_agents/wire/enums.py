@@ -198,6 +198,35 @@ class PolicyOutcome(StrEnum):
     DENY = "deny"
 
 
+class StepStatus(StrEnum):
+    """How far a step of a plan is."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class PlanWhyKind(StrEnum):
+    """Why there is a new version of a plan."""
+
+    FIRST = "first"
+    FAILURES = "failures"
+    CONTRADICTED = "contradicted"
+    PERSON = "person"
+    AGENT = "agent"
+    RESTORED = "restored"
+    FORKED = "forked"
+
+
+class PlanChoice(StrEnum):
+    """Which plan a fork or a rewrite goes on with: the one in force, or the one of the checkpoint."""
+
+    KEEP = "keep"
+    CHECKPOINT = "checkpoint"
+
+
 EffectField = Annotated[Effect, Lax]
 RiskField = Annotated[Risk, Lax]
 RunStateField = Annotated[RunState, Lax]
@@ -217,3 +246,6 @@ ResumeKindField = Annotated[ResumeKind, Lax]
 ChangeOpField = Annotated[ChangeOp, Lax]
 CheckpointKindField = Annotated[CheckpointKind, Lax]
 PolicyOutcomeField = Annotated[PolicyOutcome, Lax]
+StepStatusField = Annotated[StepStatus, Lax]
+PlanWhyField = Annotated[PlanWhyKind, Lax]
+PlanChoiceField = Annotated[PlanChoice, Lax]

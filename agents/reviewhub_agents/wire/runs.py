@@ -26,6 +26,7 @@ from .fields import (
     Label,
     Labels,
     Name,
+    Positive,
     Text,
     Time,
     Title,
@@ -52,7 +53,10 @@ class ContinueFrom(Wire):
 
 
 class BranchOut(Wire):
-    """A branch: the unit that executes; `continue_from` when it was superseded."""
+    """A branch: the unit that executes; `continue_from` when it was superseded.
+
+    `plan` is the version of its plan that is in force.
+    """
 
     id: Id
     name: Name
@@ -62,6 +66,7 @@ class BranchOut(Wire):
     lease_until: Time | None = None
     pause: Id | None = None
     continue_from: ContinueFrom | None = None
+    plan: Positive | None = None
 
 
 class RunOut(Wire):

@@ -40,6 +40,7 @@ class Rewrite(PersonView):
             reason=body.reason,
             actor=actor_of(request, caller),
             seen=body.seen or "",
+            plan=body.plan,
         )
         return answer(rewrite_out(made), status=201)
 
