@@ -262,6 +262,11 @@ LEASE_SECONDS = env.number("LEASE_SECONDS", 60)
 SWEEP_SECONDS = env.number("SWEEP_SECONDS", 5)
 CLAIM_SECONDS = env.number("CLAIM_SECONDS", 600)
 
+# Where large blobs go that no open branch needs: "name=address", separated by commas, the first one gets them.
+BLOB_STORES = env.pairs("BLOB_STORES")
+BLOB_LARGE_BYTES = env.number("BLOB_LARGE_BYTES", 65_536)
+BLOB_TIMEOUT_SECONDS = env.number("BLOB_TIMEOUT_SECONDS", 5)
+
 # Agents that workers can run, by name: "name=module:attribute", separated by commas. Only what stands here is imported.
 HOSTED_GRAPHS = {
     "support": "reviewhub_agents.demos.support:support",

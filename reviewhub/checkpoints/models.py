@@ -1,12 +1,17 @@
-"""Checkpoints: immutable commits of an agent's state, and the blobs that they share."""
+"""Checkpoints: immutable commits of an agent's state, the blobs that they share, and where large blobs have gone."""
 
 from __future__ import annotations
 
 from django.db import models
+from django.db.models.functions import Length
+from django.db.models.lookups import GreaterThanOrEqual
 
 from reviewhub.accounts.models import Agent, Workspace
 from reviewhub.core.ids import uuid7
 from reviewhub.runs.models import Branch, Run
+
+LARGE_BYTES = 16_384
+"""Packed bytes from which on a blob may go to a blob store; BLOB_LARGE_BYTES may say more, not less."""
 
 
 class StateSchema(models.Model):
@@ -91,15 +96,75 @@ class Checkpoint(models.Model):
 
 
 class Blob(models.Model):
-    """A value or some items of a list of one run, found by the SHA-256 of its bytes. Written once, never changed.
+    """A value or some items of a list of one run, found by the SHA-256 of its bytes.
 
-    Within a run it is there once, however many checkpoints name it; no run sees the blobs of another.
+    Within a run it is there once, however many checkpoints name it; no run sees the blobs of another. Its bytes,
+    packed, are in `data`, or in the blob store at `location`. The triggers refuse every change but that from the one
+    to the other.
     """
 
     pk = models.CompositePrimaryKey("run_id", "hash")
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="+", db_index=False)
     hash = models.BinaryField(max_length=32)
-    data = models.BinaryField()
+    data = models.BinaryField(null=True)
+    # "<store>/<key in it>"; stays when the bytes come back, so that what is there can be removed.
+    location = models.CharField(max_length=300, null=True)
+    # Bytes at `location`, so that what lies there can be summed up without asking.
+    size = models.PositiveIntegerField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(data__isnull=False) | models.Q(location__isnull=False, size__isnull=False),
+                name="blob_is_somewhere",
+            )
+        ]
+        # Finds the runs with blobs that may go to a store. Small ones are not in it and cost nothing.
+        indexes = [
+            models.Index(
+                fields=["run"],
+                condition=models.Q(data__isnull=False)
+                & models.Q(GreaterThanOrEqual(Length("data"), LARGE_BYTES)),
+                name="blob_large",
+            )
+        ]
 
     def __str__(self) -> str:
         return bytes(self.hash).hex()
+
+
+class Leftover(models.Model):
+    """Bytes in a blob store that no blob points to (yet, or any more); a sweep removes them when `due_at` has come.
+
+    Listed before they are put and in the transaction that forgets them, so that no crash leaves bytes behind that
+    nobody knows of. With `is_going` they are being removed: no blob may point to them from then on.
+    """
+
+    location = models.CharField(max_length=300, unique=True)
+    due_at = models.DateTimeField(db_index=True)
+    is_going = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return self.location
+
+
+class StoreState(models.Model):
+    """How the background work with a blob store goes, for admins to see."""
+
+    name = models.CharField(max_length=40, primary_key=True)
+    ok_at = models.DateTimeField(null=True)
+    failing_since = models.DateTimeField(null=True)
+    problem = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class StoredBytes(models.Model):
+    """What the blob store `database:` keeps, by key."""
+
+    key = models.CharField(max_length=300, primary_key=True)
+    data = models.BinaryField()
+
+    def __str__(self) -> str:
+        return self.key

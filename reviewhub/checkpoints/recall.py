@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 
-from reviewhub.checkpoints.models import Blob, Checkpoint
+from reviewhub.checkpoints.blobs.fetch import packed
+from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.rows import BrokenCheckpoint, read_row, slide, unpack_text
 from reviewhub.checkpoints.skeleton import Skeleton
 from reviewhub.checkpoints.tree import State, standing_on
@@ -131,8 +132,7 @@ def blob_texts(run_id: uuid.UUID, hashes: Collection[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     rest = iter(hashes)
     while some := [bytes.fromhex(hash_) for hash_ in islice(rest, _AT_ONCE)]:
-        rows = Blob.objects.filter(run_id=run_id, hash__in=some).values_list("hash", "data")
-        found |= {bytes(hash_).hex(): unpack_text(bytes(data)) for hash_, data in rows}
+        found |= {hash_.hex(): unpack_text(data) for hash_, data in packed(run_id, some).items()}
     return found
 
 
