@@ -42,7 +42,9 @@ def packed(run_id: uuid.UUID, hashes: Collection[bytes]) -> dict[bytes, bytes]:
         if lost := away.keys() - got.keys():
             # Between the two looks the bytes may have come back, or gone elsewhere.
             again, still = _in_database(run_id, lost)
-            found |= again | _from_stores({hash_: place for hash_, place in still.items() if place != away[hash_]})
+            found |= again | _from_stores(
+                {hash_: place for hash_, place in still.items() if place != away[hash_]}
+            )
     return found
 
 
@@ -81,7 +83,9 @@ def _read(name: str, keys: list[str]) -> dict[str, bytes]:
         place = store(name)
         found = place.get_many(keys)
         if len(found) < len(keys) and MARKER not in place.get_many([MARKER]):
-            raise StoreDown(f"the store {name} is not the one that blobs were put into: its marker is not there")
+            raise StoreDown(
+                f"the store {name} is not the one that blobs were put into: its marker is not there"
+            )
     except StoreDown as error:
         _resting[name] = time.monotonic() + REST_SECONDS
         log.warning("blobs cannot be read from the store %s: %s", name, error)

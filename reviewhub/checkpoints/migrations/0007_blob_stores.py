@@ -12,7 +12,7 @@ def keep_compressed_bytes_apart(apps, schema_editor):
 class Migration(migrations.Migration):
     """The bytes of a blob may be in a blob store."""
 
-    dependencies = [("checkpoints", "0005_fewer_checks")]
+    dependencies = [("checkpoints", "0006_state_schemas")]
 
     operations = [
         migrations.AlterField("blob", "data", models.BinaryField(null=True)),
