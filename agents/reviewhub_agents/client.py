@@ -94,6 +94,8 @@ class _Routes:
     record = Route(routes.record)
     get_record = Route(routes.get_record)
     register_tool = Route(routes.register_tool)
+    register_state = Route(routes.register_state)
+    get_state_schema = Route(routes.get_state_schema)
     explain = Route(routes.explain)
     resumptions = Route(routes.resumptions)
     questions = Route(routes.questions)

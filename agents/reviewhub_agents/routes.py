@@ -217,6 +217,17 @@ def register_tool(name: str, body: wire.ToolRegister) -> Call[wire.ToolOut]:
     return Call(method="PUT", path=_path("tools", name), answer=wire.ToolOut, body=body)
 
 
+def register_state(name: str, version: int, body: wire.StateSchemaIn) -> Call[wire.StateSchemaOut]:
+    """Register the schema of a state; again with the same schema changes nothing, with another is refused."""
+    path = _path("states", name, str(version))
+    return Call(method="PUT", path=path, answer=wire.StateSchemaOut, body=body)
+
+
+def get_state_schema(name: str, version: int) -> Call[wire.StateSchemaOut]:
+    """The schema that this agent registered under a name and version."""
+    return _get(_path("states", name, str(version)), wire.StateSchemaOut)
+
+
 def explain(body: wire.ExplainBody) -> Call[wire.ExplainOut]:
     """What policy would say to a call; nothing is stored."""
     return _post("/policy/explain", wire.ExplainOut, body)

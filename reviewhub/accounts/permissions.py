@@ -51,6 +51,7 @@ class Action(StrEnum):
     AGENTS_STOP = "agents.stop"
     TOOLS_READ = "tools.read"
     TOOLS_DECLARE = "tools.declare"
+    STATES_DECLARE = "states.declare"
     TOOLS_EDIT = "tools.edit"
 
 
@@ -67,6 +68,7 @@ AGENT: Final = frozenset(
         Action.POLICY_EXPLAIN,
         Action.TOOLS_READ,
         Action.TOOLS_DECLARE,
+        Action.STATES_DECLARE,
     }
 )
 # What is left of it when the agent is stopped: read, poll, and say how the calls ended that were under way.

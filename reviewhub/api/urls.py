@@ -17,6 +17,7 @@ from reviewhub.api.views import (
     requests,
     rewrites,
     runs,
+    states,
     tools,
 )
 from reviewhub.api.views.unknown import not_an_id, unknown
@@ -55,6 +56,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("branches/<uuid:branch>/records/<path:key>", branches.Records.as_view()),
     path("resumptions", branches.Resumptions.as_view()),
     path("tools/<path:name>", tools.OneTool.as_view()),
+    path("states/<path:name>/<int:version>", states.OneState.as_view()),
     path("policy/explain", tools.Explain.as_view()),
     path("questions", questions.Questions.as_view()),
     path("questions/<uuid:question>/answer", questions.AnswerQuestion.as_view()),

@@ -13,6 +13,7 @@ from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.place import Placed, place
 from reviewhub.checkpoints.recall import Tip
 from reviewhub.checkpoints.tree import State, apply_hints, make_state
+from reviewhub.checkpoints.typed import UNTYPED, Typed, typed
 from reviewhub.core.errors import Invalid
 from reviewhub.plans.queries import check_ref
 from reviewhub.runs.models import Branch
@@ -35,6 +36,7 @@ class Draft:
     plan: str = "null"
     reason: str = ""
     state: State = field(default_factory=lambda: State({}))
+    typed: Typed = UNTYPED
     placed: Placed | None = None
 
     @property
@@ -52,14 +54,15 @@ def draft(*, branch: Branch, message: wire.CheckpointIn) -> Draft:
 
     Raises:
         Invalid: the state or a hint is not as it should be, or makes another state than the message says; a checkpoint
-            that is named is not of this run, or a version of the plan that is named, or its step, is not there.
+            that is named is not of this run; a schema, or a version of the plan or its step, is not there.
+        StateMisfit: the state is not what its schema says, and has to be.
         TooLarge: the state is larger than LIMIT_STATE_BYTES, also when hints built it up.
         CorruptCheckpoint: what the state would stand on does not match its hash.
     """
     if message.id is not None:
         return Draft(existing=_of_run(branch, message.id, "/checkpoint/id"))
+    root = "" if isinstance(message, wire.CheckpointSave) else "/checkpoint"
     if message.plan is not None:
-        root = "" if isinstance(message, wire.CheckpointSave) else "/checkpoint"
         check_ref(branch.run_id, message.plan, path=f"{root}/plan")
     on_head = not message.was_given("parent")
     parent = branch.head if on_head else message.parent
@@ -75,6 +78,13 @@ def draft(*, branch: Branch, message: wire.CheckpointIn) -> Draft:
     if message.state_hash is not None and message.state_hash != state.state_hash:
         told = f"what was sent makes a state with the hash {state.state_hash}"
         raise Invalid.at("/checkpoint/state_hash", told, "state_hash")
+    known = typed(
+        agent=branch.run.agent,
+        named=message.state_schema,
+        state=state,
+        before=on.state if on else None,
+        at=root,
+    )
     return Draft(
         on_head=on_head,
         parent=parent,
@@ -83,6 +93,7 @@ def draft(*, branch: Branch, message: wire.CheckpointIn) -> Draft:
         plan=message.plan.to_text() if message.plan else "null",
         reason=message.reason if isinstance(message, wire.CheckpointSave) else "",
         state=state,
+        typed=known,
         placed=placed,
     )
 

@@ -17,6 +17,8 @@ from reviewhub.checkpoints.load import load_tip
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.place import Placed, place
 from reviewhub.checkpoints.save import insert
+from reviewhub.checkpoints.tree import State
+from reviewhub.checkpoints.typed import UNTYPED, Typed, check, refusal, text_of
 from reviewhub.core.actors import Actor
 from reviewhub.core.changes import parse_changes
 from reviewhub.core.errors import Conflict, Invalid
@@ -47,12 +49,19 @@ def beginning(*, checkpoint: Checkpoint, changes: Sequence[Tree], reason: str) -
     """
     check_text(reason, path="/reason")
     origin = load_tip(checkpoint)
-    state = origin.state
+    state, kept = origin.state, Typed(checkpoint.state_schema, checkpoint.misfits)
     if changes:
         state = edited(state, parse_changes(list(changes)), max_bytes=settings.LIMIT_STATE_BYTES)
     placed = place(state, on=origin, begins_branch=True)
+    if changes:
+        kept = _still_fitting(checkpoint, placed.state, before=origin.state)
     made = Draft(
-        node=checkpoint.node, step=checkpoint.step, plan=checkpoint.plan, reason=reason, state=placed.state
+        node=checkpoint.node,
+        step=checkpoint.step,
+        plan=checkpoint.plan,
+        reason=reason,
+        state=placed.state,
+        typed=kept,
     )
     return Beginning(draft=made, placed=placed)
 
@@ -79,6 +88,7 @@ def fork(
 
     Raises:
         Invalid: the name is too long or unprintable, or a change does not fit the state (with its path).
+        StateMisfit: the changes make the state unfit for its schema, at a place where it fitted before.
         NameTaken: the run has a branch of that name.
         TooLarge: the changed state is too large.
         CorruptCheckpoint: the checkpoint does not match its hash.
@@ -114,6 +124,18 @@ def fork(
 def _check_name(name: str) -> None:
     if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
         raise Invalid.at("/branch", f"needs 1 to {MAX_NAME} printable characters; {len(name)} given")
+
+
+def _still_fitting(checkpoint: Checkpoint, state: State, *, before: State) -> Typed:
+    """Changes are always looked at strictly: they may leave what did not fit, and not spoil what did."""
+    schema = checkpoint.state_schema
+    if schema is None:
+        return UNTYPED
+    found = check(state, schema=schema, before=before)
+    known = {one.path for one in check(before, schema=schema, before=None)} if found else set()
+    if new := [one for one in found if one.path not in known]:
+        raise refusal(new, schema, at="/state")
+    return Typed(schema, text_of(found))
 
 
 def _branch(checkpoint: Checkpoint, name: str | None) -> Branch:

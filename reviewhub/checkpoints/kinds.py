@@ -27,3 +27,12 @@ class CheckpointCorrupt(Payload):
     number: int
     checkpoint: str
     state_hash: str
+
+
+@kind("state.registered", says="{actor} registered version {version} of the state {state}")
+class StateRegistered(Payload):
+    """An agent said what its states are under this name and version; the schema is never changed."""
+
+    state: str
+    version: int
+    fingerprint: str

@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from reviewhub.accounts.models import AgentKey
+from reviewhub.accounts.models import Agent, AgentKey
 from reviewhub.checkpoints.draft import Draft
-from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.models import Checkpoint, StateSchema
 from reviewhub.core import keyset
 from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
@@ -38,16 +38,20 @@ def kinds_of(rows: Iterable[Checkpoint]) -> dict[uuid.UUID, Kind]:
     return found
 
 
+# What a checkpoint is by is named in lists; the schema itself is large.
+_SCHEMA = ("state_schema__schema",)
+
+
 def for_key(key: AgentKey, checkpoint_id: uuid.UUID) -> Checkpoint:
     """A checkpoint of a run that this key reaches. Raises NotFound, also for one of another agent or environment."""
     rows = Checkpoint.objects.filter(pk=checkpoint_id, run__in=runs_of(key))
-    return _found(rows.select_related("branch", "run").first())
+    return _found(rows.select_related("branch", "run", "state_schema").defer(*_SCHEMA).first())
 
 
 def in_workspace(workspace_id: uuid.UUID, checkpoint_id: uuid.UUID) -> Checkpoint:
     """A checkpoint of the workspace; whether the reader may see its run is the caller's question. Raises NotFound."""
     rows = Checkpoint.objects.filter(pk=checkpoint_id, workspace_id=workspace_id)
-    return _found(rows.select_related("branch", "run").first())
+    return _found(rows.select_related("branch", "run", "state_schema").defer(*_SCHEMA).first())
 
 
 def head_of(branch: Branch) -> Checkpoint | None:
@@ -72,8 +76,22 @@ def saved_as(branch: Branch, draft: Draft) -> Checkpoint | None:
 
 def of_run(run_id: uuid.UUID, *, cursor: str = "", limit: int = 50) -> Page[Checkpoint]:
     """A page of a run's checkpoints on all branches, the newest first. Raises Invalid for a foreign cursor."""
-    rows = Checkpoint.objects.filter(run_id=run_id).select_related("branch").defer("content")
+    rows = Checkpoint.objects.filter(run_id=run_id).select_related("branch", "state_schema")
+    rows = rows.defer("content", *_SCHEMA)
     return keyset.newest_first(rows, cursor=cursor, limit=limit)
+
+
+def schemas_of(agent: Agent) -> list[StateSchema]:
+    """What an agent registered of its states, by name, the newest version first; without the schemas themselves."""
+    return list(StateSchema.objects.filter(agent=agent).defer("schema").order_by("name", "-version"))
+
+
+def schema_of(agent: Agent, name: str, version: int) -> StateSchema:
+    """A schema that the agent registered. Raises NotFound."""
+    found = StateSchema.objects.filter(agent=agent, name=name, version=version).first()
+    if found is None:
+        raise NotFound(f"This agent has registered no version {version} of a state {name!r}.")
+    return found
 
 
 def _found(checkpoint: Checkpoint | None) -> Checkpoint:

@@ -82,6 +82,8 @@ def insert(
         reason=draft.reason,
         author_kind=actor.kind,
         author_name=actor.name[:200],
+        state_schema=draft.typed.schema,
+        misfits=draft.typed.misfits,
     )
     if not write_checkpoint(checkpoint, branch=branch, head=head, blobs=placed.blobs):
         raise _lost(branch)

@@ -58,7 +58,7 @@ def observe(
         Invalid, Superseded, StaleEpoch, RunEnded, StaleHead, NotAnyMore, AgentStopped, IdempotencyConflict: as for a
             pause.
     """
-    branch = Branch.objects.filter(run=run, name=body.branch).first()
+    branch = run.branches.filter(name=body.branch).first()
     if branch is None:
         raise NotFound(f"This run has no branch {body.branch!r}.")
     scope = f"observe:{agent.pk}:{run.pk}"

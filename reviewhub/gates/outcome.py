@@ -14,6 +14,7 @@ from reviewhub.checkpoints.load import CorruptCheckpoint
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import saved_as
 from reviewhub.checkpoints.save import StaleHead, save
+from reviewhub.checkpoints.typed import StateMisfit
 from reviewhub.core import faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
@@ -52,8 +53,9 @@ def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire
         OutcomeConflict: another outcome is on record.
         StaleHead: the outcome is kept, the checkpoint is not: its parent is no longer the head.
         CorruptCheckpoint: the outcome is kept, the checkpoint is not: what it would stand on is damaged.
+        StateMisfit: the outcome is kept, the checkpoint is not: the state is not what its schema says.
     """
-    call = ToolCall.objects.select_related("branch").get(pk=call_id)
+    call = ToolCall.objects.select_related("branch__run__agent").get(pk=call_id)
     made, damage = _drafted(call, body)
     digest = canonical.body_digest(_fact(body))
     with transaction.atomic(durable=True):
@@ -71,13 +73,15 @@ def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire
     return outcome_out(ToolCall.objects.get(pk=call_id), locked.branch, saved)
 
 
-def _drafted(call: ToolCall, body: wire.OutcomeBody) -> tuple[Draft | None, CorruptCheckpoint | None]:
+def _drafted(
+    call: ToolCall, body: wire.OutcomeBody
+) -> tuple[Draft | None, CorruptCheckpoint | StateMisfit | None]:
     """The checkpoint that comes along; or why there can be none, which keeps nobody from saying what happened."""
     if body.checkpoint is None:
         return None, None
     try:
         return draft(branch=call.branch, message=body.checkpoint), None
-    except CorruptCheckpoint as damage:
+    except (CorruptCheckpoint, StateMisfit) as damage:
         return None, damage
 
 

@@ -69,7 +69,7 @@ def pause(
         NotAnyMore, AgentStopped: the key was revoked, or the agent stopped, since the request came in.
         IdempotencyConflict: the key was used with another body.
     """
-    branch = Branch.objects.filter(run=run, name=body.branch).first()
+    branch = run.branches.filter(name=body.branch).first()
     if branch is None:
         raise NotFound(f"This run has no branch {body.branch!r}.")
     scope = f"pause:{agent.pk}:{run.pk}"

@@ -12,6 +12,7 @@ from reviewhub_agents import canonical, wire
 
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.gates.observe import Observed
+from reviewhub.gates.present_runs import checkpoint_ref
 from reviewhub.reviews.deciders import deciders
 from reviewhub.reviews.mail import address_of
 from reviewhub.reviews.models import Question, Review, ReviewRequest
@@ -57,7 +58,7 @@ def pause_out(pause: Pause) -> wire.PauseOut:
     if pause.settled_at:
         fields["settled_at"] = pause.settled_at
     if checkpoint is not None:
-        fields["checkpoint"] = wire.CheckpointRef(id=checkpoint.pk, hash=checkpoint.state_hash)
+        fields["checkpoint"] = checkpoint_ref(checkpoint)
     return wire.PauseOut(**fields | _where_to_go_on(branch))
 
 
@@ -70,7 +71,7 @@ def observation_out(run: Run, observed: Observed) -> wire.ObservationOut:
     }
     if observed.checkpoint is not None:
         saved = observed.checkpoint
-        fields["checkpoint"] = wire.CheckpointRef(id=saved.pk, hash=saved.state_hash)
+        fields["checkpoint"] = checkpoint_ref(saved)
     return wire.ObservationOut(**fields)
 
 
@@ -78,7 +79,7 @@ def outcome_out(call: ToolCall, branch: Branch, saved: Checkpoint | None) -> wir
     """What the ledger says after an outcome."""
     fields: dict[str, Any] = {"id": call.pk, "state": call.state}
     if saved is not None:
-        fields["checkpoint"] = wire.CheckpointRef(id=saved.pk, hash=saved.state_hash)
+        fields["checkpoint"] = checkpoint_ref(saved)
     request = (
         ReviewRequest.objects.filter(tool_call=call).select_related("workspace").order_by("-number").first()
     )

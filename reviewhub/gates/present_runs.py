@@ -10,8 +10,9 @@ from reviewhub_agents import canonical, wire
 
 from reviewhub.checkpoints.difference import Difference
 from reviewhub.checkpoints.find import Found
-from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.models import Checkpoint, StateSchema
 from reviewhub.checkpoints.queries import Kind, kinds_of
+from reviewhub.checkpoints.typed import kept_misfits
 from reviewhub.plans.queries import numbers_in_force
 from reviewhub.resumptions.models import Resumption
 from reviewhub.runs.fence import continue_from
@@ -113,6 +114,12 @@ def _checkpoint(
     plan = canonical.parse(row.plan)
     if isinstance(plan, dict):
         shown["plan"] = wire.PlanRef.from_tree(plan)
+    if row.state_schema is not None:
+        shown["state_schema"] = wire.StateSchemaRef(
+            name=row.state_schema.name, version=row.state_schema.version
+        )
+    if row.misfits:
+        shown["misfits"] = misfits_out(row)
     if state is not None:
         shown["state"] = canonical.parse(state, max_bytes=settings.LIMIT_STATE_BYTES)
     if fields is not None:
@@ -129,6 +136,31 @@ def find_out(found: Found) -> wire.FindOut:
     """Where a value came, and where it went."""
     sides = {"introduced": found.introduced, "lost": found.lost}
     return wire.FindOut(**{name: checkpoint_out(row) for name, row in sides.items() if row is not None})
+
+
+def checkpoint_ref(row: Checkpoint) -> wire.CheckpointRef:
+    """A checkpoint that was saved along with something else."""
+    fields: dict[str, Any] = {"id": row.pk, "hash": row.state_hash}
+    if row.misfits:
+        fields["misfits"] = misfits_out(row)
+    return wire.CheckpointRef(**fields)
+
+
+def misfits_out(row: Checkpoint) -> list[wire.FaultOut]:
+    """What of a checkpoint's state did not fit when it was saved."""
+    return [wire.FaultOut(**one.error()) for one in kept_misfits(row)]
+
+
+def schema_out(row: StateSchema) -> wire.StateSchemaOut:
+    """A schema as registered."""
+    fields: dict[str, Any] = {
+        "name": row.name,
+        "version": row.version,
+        "json_schema": canonical.parse(row.schema),
+        "fingerprint": row.fingerprint,
+        "registered_at": row.registered_at,
+    }
+    return wire.StateSchemaOut(**fields)
 
 
 def difference_out(found: Difference) -> wire.DifferenceOut:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reviewhub.core.schemas.validate import SchemaUnusable, validate
 from reviewhub.policies.evaluate import CallFacts
 from reviewhub.tools.models import Tool
-from reviewhub.tools.schema import SchemaUnusable, validate
 
 
 @dataclass(frozen=True)

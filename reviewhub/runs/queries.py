@@ -36,7 +36,7 @@ def by_external_id(agent_id: uuid.UUID, external_id: str) -> QuerySet[Run]:
 
 def branch_for_key(key: AgentKey, branch_id: uuid.UUID) -> Branch:
     """A branch of a run that this key reaches. Raises NotFound, also for one of another agent or environment."""
-    branch = Branch.objects.select_related("run").filter(run__in=runs_of(key), pk=branch_id).first()
+    branch = Branch.objects.select_related("run__agent").filter(run__in=runs_of(key), pk=branch_id).first()
     if branch is None:
         raise NotFound("There is no such branch of this agent in this key's environment.")
     return branch
@@ -47,7 +47,7 @@ def branch_of(run: Run, name: str) -> Branch:
     named = Q(name=name)
     with contextlib.suppress(ValueError):  # A name that is no id.
         named |= Q(pk=uuid.UUID(name))
-    branch = Branch.objects.filter(named, run=run).order_by("created_at").first()
+    branch = run.branches.filter(named).order_by("created_at").first()
     if branch is None:
         raise NotFound(f"The run has no branch {name!r}.")
     return branch

@@ -15,11 +15,11 @@ from reviewhub.audit.record import record
 from reviewhub.core import clock
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Invalid
+from reviewhub.core.schemas.validate import check_schema
 from reviewhub.tools.kinds import ToolChanged, ToolRegistered
 from reviewhub.tools.models import DEFAULT_RISK, Effect, Risk, Tool
 from reviewhub.tools.queries import locked_tool
 from reviewhub.tools.rules import name_fault
-from reviewhub.tools.schema import check_schema
 
 MAX_TIME_LIMIT = timedelta(days=7)
 DEFAULT_TIME_LIMIT_SECONDS = 300

@@ -1,7 +1,7 @@
 """A form for a tool call's arguments, made from the tool's JSON Schema, and the changes that such a form means.
 
 The schema is hostile input: it only ever decides which kind of control a field gets. What may be written is checked
-by `tools.schema` when the decision arrives. A field that comes back as it was shown is no change, so values that
+by `core.schemas` when the decision arrives. A field that comes back as it was shown is no change, so values that
 nobody touched keep their bytes; numbers travel as the text of their literal and never through a float.
 """
 

@@ -103,6 +103,7 @@ TABLE = {
     Action.AGENTS_STOP: ("aA", "aA", "aA"),
     Action.TOOLS_READ: ("rmaAgs", "maA", "rmaAgs"),
     Action.TOOLS_DECLARE: ("g", "", "g"),
+    Action.STATES_DECLARE: ("g", "", "g"),
     Action.TOOLS_EDIT: ("aA", "aA", "aA"),
 }
 LETTERS = {

@@ -62,6 +62,8 @@ ACCESS: dict[str, Row] = {
     "PUT branches/<uuid:branch>/records/<path:key>": Row("o", {"value": 1}),
     "GET resumptions": Row("oxys"),
     "PUT tools/<path:name>": Row("oxys", {"effect": "read"}),
+    "PUT states/<path:name>/<int:version>": Row("oxys", {"schema": {"type": "object"}}),
+    "GET states/<path:name>/<int:version>": Row("os"),
     "POST policy/explain": Row("oxys", CALL),
     "GET questions": Row("oxys"),
     "POST questions/<uuid:question>/answer": Row("o", {"text": "because"}),

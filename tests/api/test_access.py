@@ -55,6 +55,7 @@ def scene(cast: Cast) -> Scene:
     question = bob.post(f"/requests/{waiting['request']['id']}/ask", {"text": "why?"}).ok(201)
     branch = Branch.objects.get(run=run["id"])
     own.put(f"/branches/{branch.pk}/records/k", {"value": 1}).ok()
+    own.put("/states/refund/1", {"schema": {"type": "object"}}).ok()
     ids = {
         "run": run["id"],
         "pause": paused["id"],

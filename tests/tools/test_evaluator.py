@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from referencing import Registry
 
-from reviewhub.tools.schema import check_schema, validate
+from reviewhub.core.schemas.validate import check_schema, validate
 
 names = st.sampled_from(["a", "b", "ab"])
 scalars = st.none() | st.booleans() | st.integers(-2, 3) | st.sampled_from(["", "a", "ab", "ba"])

@@ -8,7 +8,7 @@ import time
 import pytest
 from reviewhub_agents import canonical
 
-from reviewhub.tools.schema import SchemaUnusable, check_schema, fingerprint, validate
+from reviewhub.core.schemas.validate import SchemaUnusable, check_schema, fingerprint, validate
 
 REFUND = {
     "type": "object",

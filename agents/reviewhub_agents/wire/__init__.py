@@ -45,6 +45,10 @@ from .checkpoints import (
     ForkBody,
     PlanRef,
     RewriteBody,
+    StateSchemaIn,
+    StateSchemaNamed,
+    StateSchemaOut,
+    StateSchemaRef,
 )
 from .enums import (
     AllowedDecision,
@@ -270,6 +274,10 @@ __all__ = [
     "RunOut",
     "RunStart",
     "RunState",
+    "StateSchemaIn",
+    "StateSchemaNamed",
+    "StateSchemaOut",
+    "StateSchemaRef",
     "StepMark",
     "StepStatus",
     "StepWritten",

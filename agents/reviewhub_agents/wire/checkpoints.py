@@ -15,10 +15,11 @@ from reviewhub_agents.exact.values import escaped
 from .base import Wire
 from .enums import ChangeOp, ChangeOpField, CheckpointKind, CheckpointKindField, PlanChoice, PlanChoiceField
 from .fields import MAX_ITEMS, Count, Digest, Epoch, Id, Json, JsonObject, Name, Positive, Text, Time, Title
+from .problems import FaultOut
 
 _HINTS = frozenset({"changed", "append", "unchanged"})
 _VALUES = frozenset({"state", "changed", "append"})
-_CONTENT = _HINTS | {"state", "parent", "parent_hash", "state_hash", "node", "step", "plan"}
+_CONTENT = _HINTS | {"state", "parent", "parent_hash", "state_hash", "state_schema", "node", "step", "plan"}
 
 
 def _packed(name: str, values: Any, types: Types) -> Any:
@@ -51,12 +52,43 @@ class PlanRef(Wire):
     step: Count
 
 
+class StateSchemaRef(Wire):
+    """Which registered schema a state was written under."""
+
+    name: Name
+    version: Positive
+
+
+class StateSchemaNamed(StateSchemaRef):
+    """What the writer of a state says it is, and what is to become of one that does not fit.
+
+    `strict` refuses it, `warn` saves it and says so. An admin may have set more for the agent, which then holds.
+    """
+
+    validation: Literal["strict", "warn"] | None = None
+
+
+class StateSchemaIn(Wire):
+    """`PUT /states/{name}/{version}`: the JSON Schema of the states that an agent saves under this name and version."""
+
+    json_schema: JsonObject = Field(alias="schema", description="JSON Schema of the states as they are sent.")
+
+
+class StateSchemaOut(StateSchemaRef):
+    """A schema as registered."""
+
+    json_schema: JsonObject = Field(alias="schema", description="JSON Schema of the states as they are sent.")
+    fingerprint: Digest
+    registered_at: Time
+
+
 class CheckpointIn(Wire):
     """A state to save: whole (`state`), or as what changed since the parent, or the id of one saved before.
 
     With hints every field of the parent is either in `changed`, in `append` (items added to its end) or in
     `unchanged`; `parent_hash` says which state they are relative to. `state_hash` is the hash of the state that the
     sender means (`docs/state-hash.md`): what makes another one is refused, so a wrong `unchanged` cannot be stored.
+    `state_schema` says which registered schema the state is by.
     """
 
     id: Id | None = None
@@ -70,6 +102,7 @@ class CheckpointIn(Wire):
     unchanged: list[str] | None = None
     parent_hash: Digest | None = None
     state_hash: Digest | None = None
+    state_schema: StateSchemaNamed | None = None
 
     @classmethod
     def of(cls, *, types: Types | Iterable[type] | Mapping[str, type] = (), **fields: Any) -> Self:
@@ -110,10 +143,11 @@ class CheckpointIn(Wire):
 
 
 class CheckpointRef(Wire):
-    """Which checkpoint, and the hash of its state."""
+    """Which checkpoint, the hash of its state, and what of it is not as its schema says."""
 
     id: Id
     hash: Digest
+    misfits: list[FaultOut] = []
 
 
 class CheckpointSave(CheckpointIn):
@@ -134,6 +168,7 @@ class CheckpointOut(Wire):
     """A checkpoint; `state` only when asked for (`?state=full`), `fields` with `?state=fields`.
 
     `kind` says how it came to be: saved by the agent, the first of a fork, or a person's rewrite.
+    `misfits` is what of the state is not as `state_schema` says, by JSON pointers into it.
     """
 
     id: Id
@@ -151,6 +186,8 @@ class CheckpointOut(Wire):
     reason: Text = ""
     author: Title = ""
     created_at: Time
+    state_schema: StateSchemaRef | None = None
+    misfits: list[FaultOut] = []
     state: JsonObject | None = None
     fields: dict[str, Digest] | None = None
 

@@ -1,4 +1,4 @@
-"""What a tool's schema may look like: one walk over all its parts, at registration. Pure."""
+"""What a schema may look like: one walk over all its parts, at registration. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from reviewhub_agents.canonical import Number, Tree, pointer
 
-from reviewhub.tools.patterns import pattern
+from reviewhub.core.schemas.patterns import pattern
 
 MAX_SCHEMA_BYTES = 256_000
 MAX_SCHEMA_DEPTH = 64

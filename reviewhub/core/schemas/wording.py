@@ -1,4 +1,4 @@
-"""Errors of arguments in words that people can act on. Pure."""
+"""What does not fit, in words that people can act on. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from reviewhub_agents import canonical
 
-from reviewhub.tools.evaluator import Fault
+from reviewhub.core.schemas.evaluator import Fault
 
 _SHOWN = 10
 _LIMITS = {

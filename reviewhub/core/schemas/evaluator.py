@@ -16,7 +16,7 @@ from typing import Any
 
 from reviewhub_agents.canonical import Number, Tree
 
-from reviewhub.tools.patterns import pattern
+from reviewhub.core.schemas.patterns import pattern
 
 Path = tuple[str | int, ...]
 _Keyword = Callable[["Evaluation", Any, Any, Mapping[str, Any], Path, list["Fault"]], None]
@@ -376,3 +376,5 @@ _KEYWORDS: dict[str, _Keyword] = {
     "type": _type,
     "uniqueItems": _unique_items,
 }
+KEYWORDS = frozenset(_KEYWORDS)
+"""All keywords that say something about a value."""
