@@ -104,6 +104,29 @@ def rows(
     return of_rows(found, left_out=left_out)
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value stands in a larger one: its JSON pointer, its name, and whether a key on the way hides it."""
+
+    path: str = ""
+    name: str = ""
+    is_hidden: bool = False
+
+
+def rows_at(
+    tree: canonical.Tree, place: Place, *, most: int, secret_paths: Collection[str] = ()
+) -> tuple[list[Row], bool]:
+    """At most `most` rows of a part of a state, and whether there are more. Exact values are shown as what they are."""
+    found: list[Row] = []
+    for path, name, value, depth, hidden in leaves(tree, packed=True, place=place):
+        if len(found) == most:
+            return found, True
+        found.append(
+            _row(path, name, value, depth, is_secret=hidden or path in secret_paths, is_locked=False)
+        )
+    return found, False
+
+
 def of_rows(found: list[Row], *, left_out: int = 0) -> Arguments:
     """These rows, the first of them shown at once."""
     return Arguments(
@@ -161,13 +184,16 @@ def pointer(parent: str, key: str | int) -> str:
 Leaf = tuple[str, str, "canonical.Tree | exact.Shown", int, bool]
 
 
-def leaves(tree: canonical.Tree, *, packed: bool = False) -> Iterator[Leaf]:
+def leaves(tree: canonical.Tree, *, packed: bool = False, place: Place | None = None) -> Iterator[Leaf]:
     """Every value that has no values inside, in order, with a readable name like `items[2].sku`.
 
     An own stack: the depth of hostile input never meets the interpreter's. The last part says whether a key
-    on the way looks like a secret's.
+    on the way looks like a secret's. `place` is where the value stands, if it is a part of a larger one.
     """
-    todo: list[tuple[str, str, canonical.Tree, int, bool]] = [("", "", tree, 0, False)]
+    start = place or Place()
+    todo: list[tuple[str, str, canonical.Tree, int, bool]] = [
+        (start.path, start.name, tree, 0, start.is_hidden)
+    ]
     while todo:
         path, name, value, depth, hidden = todo.pop()
         whole = exact.shown(value) if packed else None

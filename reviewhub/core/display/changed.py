@@ -50,13 +50,10 @@ def _bytes(leaf: Leaf | None) -> str | None:
     return None if leaf is None else canonical.dumps(leaf[2])
 
 
-def _changed(old: Leaf | None, new: Leaf | None, secret_paths: Collection[str]) -> Changed:
-    path, name = (old or new or ("", "", None, 0, False))[:2]
-    was, becomes = _text(old), _text(new)
-    if path in secret_paths or any(leaf[4] for leaf in (old, new) if leaf is not None):
+def changed(name: str, was: str | None, becomes: str | None, *, is_secret: bool = False) -> Changed:
+    """One value that differs, of what it was and is as text to read; None for what was not or is not there."""
+    if is_secret:
         return Changed(segments.split(name, mask=False), _secret(was), _secret(becomes))
-    if was == becomes:  # a number that became the same text, or the other way round
-        was, becomes = _bytes(old), _bytes(new)
     # Masked before it is cut, or half a secret would pass unseen.
     was, becomes = _near(*(None if text is None else secrets.masked(text) for text in (was, becomes)))
     shown = None if becomes is None else segments.split(becomes)
@@ -66,6 +63,15 @@ def _changed(old: Leaf | None, new: Leaf | None, secret_paths: Collection[str]) 
         becomes=shown,
         flags=tuple(segments.odd(shown or ())),
     )
+
+
+def _changed(old: Leaf | None, new: Leaf | None, secret_paths: Collection[str]) -> Changed:
+    path, name = (old or new or ("", "", None, 0, False))[:2]
+    was, becomes = _text(old), _text(new)
+    is_secret = path in secret_paths or any(leaf[4] for leaf in (old, new) if leaf is not None)
+    if was == becomes and not is_secret:  # a number that became the same text, or the other way round
+        was, becomes = _bytes(old), _bytes(new)
+    return changed(name, was, becomes, is_secret=is_secret)
 
 
 def _text(leaf: Leaf | None) -> str | None:
