@@ -22,6 +22,30 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("any machine")
 
 
+_DATABASE = {"db", "transactional_db"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--with-database`, for a second database."""
+    parser.addoption(
+        "--with-database",
+        action="store_true",
+        help="only tests that use the database or start the product; the others give the same on every database",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what needs no database, if asked to."""
+    if not config.getoption("--with-database"):
+        return
+    groups: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    for item in items:
+        marked = item.get_closest_marker("django_db") or item.get_closest_marker("servers")
+        groups[bool(marked or _DATABASE.intersection(getattr(item, "fixturenames", ())))].append(item)
+    items[:] = groups[True]
+    config.hook.pytest_deselected(items=groups[False])
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _static_root() -> None:
     """WhiteNoise warns when nothing was collected yet, and warnings are errors."""

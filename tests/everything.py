@@ -1,8 +1,8 @@
 """`make test`: everything.
 
 pytest on SQLite, then the browser tests in a process of their own (two event loops do not live in one); beside them, on
-the other core, pytest on PostgreSQL with Redis as the broker, when both answer. `--chaos` runs tests/chaos instead, on
-one database after the other.
+the other core, on PostgreSQL with Redis as the broker, when both answer, all that uses a database or starts the product
+(the rest would only give the same again). `--chaos` runs tests/chaos instead, on one database after the other.
 
 Environment: `DATABASE_URL`, `REDIS_URL` (else the usual local ports); `REQUIRE_SERVERS=1` and `REQUIRE_BROWSER=1`
 turn what would be left out into a failure. Further arguments go to pytest.
@@ -116,7 +116,8 @@ def main() -> int:
     beside = bool(servers) and not options.chaos
     print("\n=== SQLite, broker in a folder", flush=True)
     sqlite = start(arguments, {}, name="sqlite", quiet=False)
-    other = start(arguments, servers, name="postgresql", quiet=True) if beside else None
+    second = [*arguments, "--with-database"]
+    other = start(second, servers, name="postgresql", quiet=True) if beside else None
     note("SQLite", sqlite)
     if not options.chaos:
         if chromium := browser():

@@ -37,11 +37,11 @@ def flush_may_pass(*, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
 
     def deletions(self: Any, style: Any, tables: list[str], **kwargs: Any) -> list[str]:
         # Foreign keys are checked at the end of a transaction; tables with checks pending take no triggers.
-        return [*(f"DELETE FROM {self.quote_name(table)}" for table in tables), "SET CONSTRAINTS ALL IMMEDIATE"]
+        return [*map("DELETE FROM {}".format, map(self.quote_name, tables)), "SET CONSTRAINTS ALL IMMEDIATE"]
 
     operations.execute_sql_flush = flush  # type: ignore[method-assign]
     if connections[using].vendor == "postgresql":
-        operations.sql_flush = deletions  # type: ignore[method-assign]
+        operations.sql_flush = deletions  # type: ignore[method-assign, assignment]
     try:
         yield
     finally:
