@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import groupby
 
+from reviewhub.checkpoints.chunks import size_of
 from reviewhub.checkpoints.rows import (
     INLINE,
     Op,
@@ -22,12 +24,11 @@ from reviewhub.checkpoints.rows import (
     Remove,
     Splice,
     Stored,
-    hash_of,
     write_row,
 )
 from reviewhub.checkpoints.skeleton import Bones, Leaf, Ref, Skeleton, count
 from reviewhub.checkpoints.tree import State
-from reviewhub.checkpoints.values import Items, Members, Text, Value, common, size_of
+from reviewhub.checkpoints.values import Items, Members, Text, Value, common
 
 MANIFEST_ROWS = 64
 MANIFEST_BYTES = 262_144
@@ -42,7 +43,7 @@ class Written:
     """One checkpoint as it is stored."""
 
     text: str
-    blobs: dict[str, str]
+    blobs: dict[str, bytes]
     """The blobs that this row is the first to name, by hash. Some may be there already."""
     skeleton: Skeleton
     is_manifest: bool
@@ -51,18 +52,18 @@ class Written:
 @dataclass
 class _Writer:
     ops: list[Op] = field(default_factory=list)
-    blobs: dict[str, str] = field(default_factory=dict)
+    blobs: dict[str, bytes] = field(default_factory=dict)
 
-    def blob(self, text: str) -> str:
-        hash_ = hash_of(text)
-        self.blobs[hash_] = text
+    def blob(self, raw: bytes) -> str:
+        hash_ = sha256(raw).hexdigest()
+        self.blobs[hash_] = raw
         return hash_
 
     def put(self, path: Path, value: Text) -> None:
         if value.size <= INLINE:
             self.ops.append(Put(path, value.text))
         else:
-            self.blobs[value.digest] = value.text  # The digest of a text is its hash as a blob.
+            self.blobs[value.digest] = value.raw  # The digest of a text is its hash as a blob.
             self.ops.append(Refer(path, value.digest))
 
 
@@ -84,7 +85,7 @@ def write(state: State, *, before: State, skeleton: Skeleton, rows: int, weight:
     return manifest(state, skeleton=after, blobs=writer.blobs)
 
 
-def manifest(state: State, *, skeleton: Skeleton, blobs: dict[str, str]) -> Written:
+def manifest(state: State, *, skeleton: Skeleton, blobs: dict[str, bytes]) -> Written:
     """The row that stands alone and makes `state`.
 
     Args:
@@ -136,7 +137,7 @@ def _leaf(writer: _Writer, path: Path, old: Value | None, new: Text | Items) -> 
         if not (isinstance(old, Text) and old.text == new.text):
             writer.put(path, new)
     elif isinstance(old, Items):
-        for at, cut, put in reversed(list(_splices(old.texts, new.texts))):
+        for at, cut, put in reversed(list(_splices(old, new))):
             writer.ops.append(Splice(path, at, cut, _parts(writer, put)))
     else:
         if old is not None:
@@ -144,16 +145,17 @@ def _leaf(writer: _Writer, path: Path, old: Value | None, new: Text | Items) -> 
         writer.ops.append(Splice(path, 0, 0, _parts(writer, new.texts)))
 
 
-def _splices(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, Sequence[str]]]:
+def _splices(old: Items, new: Items) -> Iterator[tuple[int, int, Sequence[str]]]:
     """(at, cut, put) that make `new` of `old`, in order of `at`, each told in places of `old`.
 
     What is equal at both ends is left out. If as many items remain on both sides, each run of those that differ is a
     splice of its own.
     """
     start = common(old, new)
-    room = min(len(old), len(new)) - start
-    end = next((at for at in range(room) if old[-1 - at] != new[-1 - at]), room)
-    cut, put = old[start : len(old) - end], new[start : len(new) - end]
+    before, after = old.between(start, old.length), new.between(start, new.length)
+    room = min(len(before), len(after))
+    end = next((at for at in range(room) if before[-1 - at] != after[-1 - at]), room)
+    cut, put = before[: len(before) - end], after[: len(after) - end]
     if len(cut) != len(put):
         yield start, len(cut), put
         return
@@ -161,7 +163,7 @@ def _splices(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int,
     for same, run in groupby(map(str.__eq__, cut, put)):
         length = len(list(run))
         if not same:
-            yield at, length, new[at : at + length]
+            yield at, length, after[at - start : at - start + length]
         at += length
 
 
@@ -181,7 +183,7 @@ def _gathered(writer: _Writer, value: Items, bones: Bones) -> Iterator[Part]:
     for is_kept, run in groupby(bones.parts, key=lambda part: isinstance(part, Stored) and part.is_whole):
         parts = list(run)
         length = sum(map(count, parts))
-        yield from parts if is_kept else _chunks(writer, value.texts[at : at + length])
+        yield from parts if is_kept else _chunks(writer, value.between(at, at + length))
         at += length
 
 
@@ -205,5 +207,5 @@ def _chunks(writer: _Writer, texts: Sequence[str]) -> Iterator[Part]:
         filled += size
         if filled >= share or place == len(sizes) - 1:
             held = texts[begin : place + 1]
-            yield Stored(writer.blob("\n".join(held)), len(held), 0, len(held))
+            yield Stored(writer.blob("\n".join(held).encode()), len(held), 0, len(held))
             begin, filled = place + 1, 0

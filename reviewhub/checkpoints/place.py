@@ -6,11 +6,11 @@ import uuid
 from dataclasses import dataclass
 
 from reviewhub.checkpoints.change import write
+from reviewhub.checkpoints.chunks import size_of
 from reviewhub.checkpoints.recall import Tip
 from reviewhub.checkpoints.rows import pack, slide
 from reviewhub.checkpoints.skeleton import Skeleton
 from reviewhub.checkpoints.tree import State, standing_on
-from reviewhub.checkpoints.values import size_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ def place(state: State, *, on: Tip | None, begins_branch: bool = False) -> Place
         weight=weight,
         window=slide(window, written.text),
         content=pack(written.text.encode(), window=window),
-        blobs={bytes.fromhex(hash_): pack(text.encode()) for hash_, text in written.blobs.items()},
+        blobs={bytes.fromhex(hash_): pack(raw) for hash_, raw in written.blobs.items()},
         state=shared,
         skeleton=written.skeleton,
     )

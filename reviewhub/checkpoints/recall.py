@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 
 from reviewhub.checkpoints.blobs.fetch import packed
+from reviewhub.checkpoints.chunks import size_of
 from reviewhub.checkpoints.models import Checkpoint
-from reviewhub.checkpoints.rows import BrokenCheckpoint, read_row, slide, unpack_text
+from reviewhub.checkpoints.rows import BrokenCheckpoint, read_row, slide, unpack, unpack_text
 from reviewhub.checkpoints.skeleton import Skeleton
 from reviewhub.checkpoints.tree import State, standing_on
-from reviewhub.checkpoints.values import size_of
 
 MEMORY_BYTES = 64_000_000
 _AT_ONCE = 500
@@ -127,12 +127,12 @@ def rows_of(checkpoint: Checkpoint) -> tuple[list[str], bytes]:
     return texts, window
 
 
-def blob_texts(run_id: uuid.UUID, hashes: Collection[str]) -> dict[str, str]:
-    """The texts of blobs of a run, by hash; missing ones are left out. Raises BrokenCheckpoint for what is damaged."""
-    found: dict[str, str] = {}
+def blobs_in(run_id: uuid.UUID, hashes: Collection[str]) -> dict[str, bytes]:
+    """The unpacked blobs of a run, by hash; missing ones are left out. Raises BrokenCheckpoint for what is damaged."""
+    found: dict[str, bytes] = {}
     rest = iter(hashes)
     while some := [bytes.fromhex(hash_) for hash_ in islice(rest, _AT_ONCE)]:
-        found |= {hash_.hex(): unpack_text(data) for hash_, data in packed(run_id, some).items()}
+        found |= {hash_.hex(): unpack(data) for hash_, data in packed(run_id, some).items()}
     return found
 
 
@@ -150,7 +150,7 @@ def states_of(checkpoints: Sequence[Checkpoint]) -> Iterator[State]:
     Raises:
         BrokenCheckpoint: at the first one that cannot be read, or is not what was saved.
     """
-    blobs: dict[str, str] = {}
+    blobs: dict[str, bytes] = {}
     before = State({})
     for _, group in groupby(checkpoints, key=lambda row: (row.branch_id, row.base)):
         wanted = list(group)
@@ -159,7 +159,7 @@ def states_of(checkpoints: Sequence[Checkpoint]) -> Iterator[State]:
         for number, skeleton in enumerate(skeletons(texts), wanted[0].base):
             if number in by_number:
                 row = by_number[number]
-                blobs |= blob_texts(row.run_id, skeleton.blobs() - blobs.keys())
+                blobs |= blobs_in(row.run_id, skeleton.blobs() - blobs.keys())
                 before = _checked(row, standing_on(before, skeleton.resolve(blobs)))
                 yield before
 
@@ -174,7 +174,7 @@ def _checked(checkpoint: Checkpoint, state: State) -> State:
 def _read(checkpoint: Checkpoint) -> Tip:
     texts, window = rows_of(checkpoint)
     *_, skeleton = skeletons(texts)
-    state = _checked(checkpoint, skeleton.resolve(blob_texts(checkpoint.run_id, skeleton.blobs())))
+    state = _checked(checkpoint, skeleton.resolve(blobs_in(checkpoint.run_id, skeleton.blobs())))
     return Tip(
         id=checkpoint.pk,
         run_id=checkpoint.run_id,

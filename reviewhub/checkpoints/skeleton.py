@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from reviewhub.checkpoints.chunks import Chunk
 from reviewhub.checkpoints.rows import (
     BrokenCheckpoint,
     Op,
@@ -94,8 +95,8 @@ class Skeleton:
         """The hashes of the blobs that it takes to resolve all."""
         return {hash_ for node in self.nodes.values() for hash_ in blobs_of(node)}
 
-    def resolve(self, blobs: Mapping[str, str]) -> State:
-        """The state, with the texts of these blobs. Raises BrokenCheckpoint when one is missing or has other lines."""
+    def resolve(self, blobs: Mapping[str, bytes]) -> State:
+        """The state, with these blobs. Raises BrokenCheckpoint when one is missing or has other lines."""
         return State({name: resolve(node, blobs) for name, node in self.nodes.items()})
 
     def _apply(self, op: Op) -> None:
@@ -124,7 +125,7 @@ class Skeleton:
                 del place[name]
 
 
-def resolve(node: Node, blobs: Mapping[str, str]) -> Value:
+def resolve(node: Node, blobs: Mapping[str, bytes]) -> Value:
     """The value of one node. Raises BrokenCheckpoint as `Skeleton.resolve` does."""
     if isinstance(node, dict):
         return Members({name: _leaf(leaf, blobs) for name, leaf in node.items()})
@@ -140,17 +141,12 @@ def blobs_of(node: Node) -> Iterator[str]:
             yield from (part.hash for part in leaf.parts if isinstance(part, Stored))
 
 
-def lines_of(part: Part, blobs: Mapping[str, str]) -> list[str]:
+def chunk_of(part: Part, blobs: Mapping[str, bytes]) -> Chunk:
     """The items of one part. Raises BrokenCheckpoint when its blob is missing or has another number of lines."""
     if not isinstance(part, Stored):
-        return part
-    try:
-        lines = blobs[part.hash].split("\n")
-    except KeyError as error:
-        raise BrokenCheckpoint(f"The blob {part.hash} is missing.") from error
-    if len(lines) != part.count:
-        raise BrokenCheckpoint
-    return lines if part.is_whole else lines[part.start : part.stop]
+        return Chunk(part, count=len(part))
+    whole = Chunk.stored(_blob(part.hash, blobs), count=part.count)
+    return whole if part.is_whole else Chunk(whole.lines[part.start : part.stop], count=count(part))
 
 
 def count(part: Part) -> int:
@@ -158,17 +154,19 @@ def count(part: Part) -> int:
     return part.stop - part.start if isinstance(part, Stored) else len(part)
 
 
-def _leaf(leaf: Leaf, blobs: Mapping[str, str]) -> Text | Items:
+def _leaf(leaf: Leaf, blobs: Mapping[str, bytes]) -> Text | Items:
     if isinstance(leaf, str):
         return Text(leaf)
     if isinstance(leaf, Ref):
-        if leaf.hash not in blobs:
-            raise BrokenCheckpoint(f"The blob {leaf.hash} is missing.")
-        return Text(blobs[leaf.hash])
-    items: list[str] = []
-    for part in leaf.parts:
-        items += lines_of(part, blobs)
-    return Items(items)
+        return Text(_blob(leaf.hash, blobs))
+    return Items([chunk_of(part, blobs) for part in leaf.parts])
+
+
+def _blob(hash_: str, blobs: Mapping[str, bytes]) -> bytes:
+    try:
+        return blobs[hash_]
+    except KeyError as error:
+        raise BrokenCheckpoint(f"The blob {hash_} is missing.") from error
 
 
 def _join(parts: list[Part], part: Part) -> None:

@@ -5,7 +5,6 @@ costs one round trip, and there is no moment between its parts.
 from __future__ import annotations
 
 import uuid
-from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection
@@ -17,17 +16,19 @@ from reviewhub.runs.models import Branch
 # head: moves the branch on, if its head and its epoch are still those that the writer knows. All else reads from it,
 # so a lost race writes nothing at all, and a checkpoint is in the workspace and the run of its branch.
 # kept: the blobs that are named for the first time; those that are there already stay as they are.
-POSTGRESQL: Final = """
+_HEAD: Final = """
 WITH head AS (
     UPDATE runs_branch SET head = %(id)s
     WHERE id = %(branch_id)s AND epoch = %(epoch)s AND head IS NOT DISTINCT FROM %(head)s
     RETURNING id, run_id, workspace_id
-), kept AS (
+)"""
+_KEPT: Final = """, kept AS (
     INSERT INTO checkpoints_blob (run_id, hash, data)
     SELECT head.run_id, given.hash, given.data
     FROM head, unnest(%(hashes)s::bytea[], %(datas)s::bytea[]) AS given (hash, data)
     ON CONFLICT DO NOTHING
-)
+)"""
+_ROW: Final = """
 INSERT INTO checkpoints_checkpoint (
     id, workspace_id, run_id, branch_id, parent_id, number, base, node, step, plan,
     state_hash, raw_length, content, reason, author_kind, author_name, created_at,
@@ -39,6 +40,9 @@ SELECT
     %(created_at)s, %(state_schema_id)s, %(misfits)s
 FROM head
 """
+POSTGRESQL: Final = _HEAD + _ROW
+# Most saves name no new blob; what is not there need not be planned.
+POSTGRESQL_BLOBS: Final = _HEAD + _KEPT + _ROW
 
 # The same in three steps; SQLite's IMMEDIATE transaction lets nobody in between.
 SQLITE_HEAD: Final = """
@@ -74,25 +78,28 @@ def write_checkpoint(
         Whether it did; False when head or epoch are others by now, and nothing is written.
     """
     checkpoint.created_at = timezone.now()
-    values = {name: _stored(getattr(checkpoint, name)) for name in _NAMES}
-    values |= {"epoch": branch.epoch, "head": _stored(head)}
+    fields = vars(checkpoint)
+    values = {name: fields[name] for name in _NAMES}
+    values |= {"epoch": branch.epoch, "head": head}
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute(POSTGRESQL, values | {"hashes": list(blobs), "datas": list(blobs.values())})
+            if blobs:
+                values |= {"hashes": list(blobs), "datas": list(blobs.values())}
+            cursor.execute(POSTGRESQL_BLOBS if blobs else POSTGRESQL, values)
             return bool(cursor.rowcount == 1)
+        values = _as_sqlite_keeps(values)
         cursor.execute(SQLITE_HEAD, values)
         if cursor.rowcount != 1:
             return False
-        run = values["run_id"]
-        cursor.executemany(SQLITE_BLOB, [(run, hash_, data) for hash_, data in blobs.items()])
+        if blobs:
+            run = values["run_id"]
+            cursor.executemany(SQLITE_BLOB, [(run, hash_, data) for hash_, data in blobs.items()])
         cursor.execute(SQLITE_ROW, values)
     return True
 
 
-def _stored(value: Any) -> Any:
-    """A value as this database takes it: SQLite keeps ids and times as text."""
-    if connection.vendor == "postgresql":
-        return value
-    if isinstance(value, uuid.UUID):
-        return value.hex
-    return connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value
+def _as_sqlite_keeps(values: dict[str, Any]) -> dict[str, Any]:
+    """Ids and times as text."""
+    at = connection.ops.adapt_datetimefield_value(values["created_at"])
+    ids = {name: value.hex for name, value in values.items() if isinstance(value, uuid.UUID)}
+    return values | ids | {"created_at": at}

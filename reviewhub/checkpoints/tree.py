@@ -15,9 +15,9 @@ digests and the changed ones is the hash of the new state.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from hashlib import sha256
 
+from django.utils.functional import cached_property
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
@@ -103,7 +103,9 @@ def make_state(tree: Tree, *, before: State | None = None, max_bytes: int = MAX_
 
 def standing_on(parent: State, state: State) -> State:
     """`state`, with the values that it shares with `parent`; what they share is neither kept nor hashed twice."""
-    return State({name: follow(parent.values.get(name), value) for name, value in state.values.items()})
+    shared = {name: follow(parent.values.get(name), value) for name, value in state.values.items()}
+    same = all(shared[name] is value for name, value in state.values.items())
+    return state if same else State(shared)
 
 
 def apply_hints(

@@ -1,87 +1,128 @@
 """The value of one field, as the parts in which it is kept: canonical texts throughout, no number is ever read. Pure.
 
-A list is its items, so that one more item costs one more item. A large object is its members. All else is one text.
-Values are shared between states and never change; a digest is computed once, and that of a list which grew goes on
-from where the shorter one's ended.
+A list is its items, so that one more item costs one more item; they are held in chunks, which states share. A large
+object is its members. All else is one text. Values never change; a digest is computed once, and that of a list which
+grew goes on from where the shorter one's ended. What comes from the database stays bytes until its text is asked for:
+to prove that it is what was saved, its bytes are enough.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
-from itertools import takewhile
+from itertools import repeat, takewhile
 from operator import eq
 from typing import Any, TypeAlias
 
+# That of functools holds one lock for all objects while it computes: a thread that hashes 64 MB would stop the others.
+from django.utils.functional import cached_property
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Number, Tree
 
+from reviewhub.checkpoints.chunks import Chunk, chunks_of, decoded, size_of
+
 WIDE = 16_384
 """An object whose text has more bytes than this is kept by its members."""
-_PORTION = 64
 _SHORT = 100
 
 
 class Text:
     """A value that is kept whole."""
 
-    def __init__(self, text: str, *, told: str | None = None) -> None:
-        """`told` is the text that the value is, if it is one and was given as such."""
-        self.text = text
+    def __init__(self, text: str | bytes, *, told: str | None = None) -> None:
+        """`text` may be its bytes. `told` is the text that the value is, if it is one and was given as such."""
+        self._held = text
         self.told = told
+
+    @property
+    def text(self) -> str:
+        """The canonical text."""
+        held = self._held
+        if isinstance(held, bytes):
+            held = self._held = decoded(held)
+        return held
 
     @property
     def pieces(self) -> list[str]:
         """What the text is joined of."""
         return [self.text]
 
+    @property
+    def raw(self) -> bytes:
+        """The bytes of the text."""
+        held = self._held
+        return held if isinstance(held, bytes) else held.encode()
+
+    def raws(self) -> Iterator[bytes]:
+        """The bytes of the text, in pieces."""
+        yield self.raw
+
     @cached_property
     def size(self) -> int:
         """Bytes of the text."""
-        return size_of(self.text)
+        held = self._held
+        return len(held) if isinstance(held, bytes) else size_of(held)
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 over the text, 64 hex digits."""
-        return sha256(self.text.encode()).hexdigest()
+        return sha256(self.raw).hexdigest()
 
 
 class Items:
     """A list, as the canonical texts of its items."""
 
     def __init__(
-        self, texts: Sequence[str], *, after: Items | None = None, told: list[Any] | None = None
+        self, chunks: Sequence[Chunk], *, after: Items | None = None, more: Sequence[str] = ()
     ) -> None:
-        """`after` is a list that this one begins with; the caller knows that it does. `told` are the items as they were
-        given (`exact`), if they are known."""
-        self.texts = list(texts)
-        self.told = told
-        self._after = after if after is not None and after.texts else None
+        """`after` is a list that this one begins with, `more` are the items behind it; the caller knows that."""
+        self.chunks = chunks
+        self.length = sum([chunk.count for chunk in chunks])
+        # One attribute: who reads it while another thread clears it has both or none.
+        self._grown = (after, more) if after is not None and after.length else None
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of all items."""
+        return self.between(0, self.length)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it is known of all items how they were told."""
+        return all(chunk.told is not None for chunk in self.chunks)
+
+    def goes_on_from(self, other: Items) -> bool:
+        """Whether it was made of `other`, and no more is known of it than that."""
+        return self._grown is not None and self._grown[0] is other
 
     @property
     def text(self) -> str:
         """The canonical text of the list."""
-        return f"[{','.join(self.texts)}]"
+        return "".join(self.pieces)
 
     @property
     def pieces(self) -> list[str]:
         """What the text is joined of."""
-        if not self.texts:
+        if not self.length:
             return ["[]"]
-        found = [","] * (2 * len(self.texts) + 1)
+        found = [","] * (2 * len(self.chunks) + 1)
         found[0], found[-1] = "[", "]"
-        found[1::2] = self.texts
+        found[1::2] = [chunk.text for chunk in self.chunks]
         return found
+
+    def raws(self) -> Iterator[bytes]:
+        """The bytes of the text, in pieces."""
+        yield from self._open_raws()
+        yield b"]"
 
     @cached_property
     def size(self) -> int:
         """Bytes of the text."""
-        before = self._after
-        if before is None:
-            return 2 + max(len(self.texts) - 1, 0) + sum(map(size_of, self.texts))
-        more = self.texts[len(before.texts) :]
+        if self._grown is None:
+            return 2 + max(self.length - 1, 0) + sum([chunk.size for chunk in self.chunks])
+        before, more = self._grown
         return before.size + len(more) + sum(map(size_of, more))
 
     @cached_property
@@ -94,21 +135,50 @@ class Items:
     @cached_property
     def _opened(self) -> hashlib._Hash:
         """SHA-256 over the text without its closing bracket; whoever goes on from it takes a copy."""
-        before = self._after
-        start = len(before.texts) if before else 0
-        hashed = before._opened.copy() if before else sha256(b"[")
+        grown = self._grown
+        if grown is None:
+            hashed = sha256()
+            for piece in self._open_raws():
+                hashed.update(piece)
+            return hashed
+        before, more = grown
+        hashed = before._opened.copy()
         _ = self.size  # Counted while it can go on from the shorter one too.
-        # In portions: one character beyond the BMP makes the text of all four times as large in memory.
-        for at in range(start, len(self.texts), _PORTION):
-            portion = ",".join(self.texts[at : at + _PORTION])
-            hashed.update((f",{portion}" if at else portion).encode())
-        self._after = None  # What it went on from need not be kept.
+        for text in more:
+            hashed.update(f",{text}".encode())
+        self._grown = None  # What it went on from need not be kept.
         return hashed
 
-    def appended(self, more: list[Tree]) -> Items:
-        """This list with `more` at its end. Raises `BadJson`."""
-        told = None if self.told is None else [*self.told, *map(exact, more)]
-        return Items([*self.texts, *item_texts(more)], after=self, told=told)
+    def between(self, start: int, stop: int) -> list[str]:
+        """The texts of the items [start, stop)."""
+        found: list[str] = []
+        begin = 0
+        for chunk in self.chunks:
+            end = begin + chunk.count
+            if begin < stop and end > start:
+                found += chunk.lines[max(start - begin, 0) : min(stop, end) - begin]
+            begin = end
+        return found
+
+    def appended(self, more: list[Tree], *, told: list[Any] | None = None) -> Items:
+        """This list with `more` at its end. Raises `BadJson`.
+
+        Args:
+            told: the items as they were given (`exact`), if the same may be told again.
+        """
+        texts = item_texts(more)
+        chunks = [*self.chunks]
+        new = chunks_of(texts, told=told)
+        if chunks and chunks[-1].takes(new[0]):
+            chunks[-1] = chunks[-1].with_more(new.pop(0))
+        return Items([*chunks, *new], after=self, more=texts)
+
+    def _open_raws(self) -> Iterator[bytes]:
+        yield b"["
+        for place, chunk in enumerate(self.chunks):
+            if place:
+                yield b","
+            yield chunk.raw
 
 
 class Members:
@@ -127,6 +197,14 @@ class Members:
         """What the text is joined of."""
         return object_pieces(self.members)
 
+    def raws(self) -> Iterator[bytes]:
+        """The bytes of the text, in pieces."""
+        yield b"{"
+        for place, (name, value) in enumerate(self.members.items()):
+            yield f"{',' if place else ''}{quoted(name)}:".encode()
+            yield from value.raws()
+        yield b"}"
+
     @cached_property
     def size(self) -> int:
         """Bytes of the text."""
@@ -135,7 +213,10 @@ class Members:
     @cached_property
     def digest(self) -> str:
         """SHA-256 over the text, 64 hex digits."""
-        return sha256(self.text.encode()).hexdigest()
+        hashed = sha256()
+        for piece in self.raws():
+            hashed.update(piece)
+        return hashed.hexdigest()
 
 
 Value: TypeAlias = Text | Items | Members
@@ -183,11 +264,17 @@ def follow(old: Value | None, new: Value) -> Value:
     return new
 
 
-def common(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many items at their beginning two lists share."""
-    if new[: len(old)] == old:
-        return len(old)
-    return sum(1 for _ in takewhile(bool, map(eq, old, new)))
+def common(old: Items, new: Items) -> int:
+    """How many items at their beginning two lists share; chunks that they share are not looked into."""
+    shared = 0
+    for mine, other in zip(old.chunks, new.chunks, strict=False):
+        if not mine.same(other):
+            break
+        shared += mine.count
+    before, after = old.between(shared, old.length), new.between(shared, new.length)
+    if after[: len(before)] == before:
+        return old.length
+    return shared + sum(1 for _ in takewhile(bool, map(eq, before, after)))
 
 
 def object_text(members: Mapping[str, Value]) -> str:
@@ -218,23 +305,34 @@ def quoted(name: str) -> str:
 _quoted = lru_cache(maxsize=4096)(canonical.dumps)
 
 
-def size_of(text: str) -> int:
-    """Bytes of `text` in UTF-8."""
-    return len(text) if text.isascii() else len(text.encode())
-
-
 def _list(tree: list[Tree], old: Items | None) -> Items:
-    known = old.told if old else None
-    if old is None or known is None:
-        return Items(item_texts(tree), told=[exact(item) for item in tree])
-    if tree[: len(known)] == known:
-        return old.appended(tree[len(known) :]) if len(tree) > len(known) else old
-    texts, told = [], []
-    for at, item in enumerate(tree):
-        is_known = at < len(known) and item == known[at]
-        texts.append(old.texts[at] if is_known else canonical.dumps(item))
-        told.append(known[at] if is_known else exact(item))
-    return Items(texts, told=told)
+    if old is None:
+        return Items(_told_chunks(tree))
+    kept: list[Chunk] = []
+    at = 0
+    for chunk in old.chunks:
+        if chunk.told is None or tree[at : at + chunk.count] != chunk.told:
+            break
+        kept.append(chunk)
+        at += chunk.count
+    rest = tree[at:]
+    if len(kept) == len(old.chunks):
+        return old.appended(rest, told=[exact(item) for item in rest]) if rest else old
+    return Items([*kept, *_told_chunks(rest, known=old.chunks[len(kept) :])])
+
+
+def _told_chunks(tree: list[Tree], known: Sequence[Chunk] = ()) -> list[Chunk]:
+    """The items of a list; those told in the same words at the same place in `known` are not written again."""
+    texts: list[str] = []
+    told: list[Any] = []
+    for chunk in known:
+        items = tree[len(texts) : len(texts) + chunk.count]
+        for item, text, was in zip(items, chunk.lines, chunk.told or repeat(_NOTHING), strict=False):
+            is_known = item == was
+            texts.append(text if is_known else canonical.dumps(item))
+            told.append(was if is_known else exact(item))
+    more = tree[len(texts) :]
+    return chunks_of([*texts, *item_texts(more)], told=[*told, *map(exact, more)])
 
 
 class _Same:
@@ -249,7 +347,7 @@ class _Same:
     __hash__ = None  # type: ignore[assignment]
 
 
-_TRUE, _FALSE = _Same(value=True), _Same(value=False)
+_TRUE, _FALSE, _NOTHING = _Same(value=True), _Same(value=False), _Same(value=object())
 
 
 def exact(tree: Tree, *, depth: int = 0) -> Any:
@@ -264,21 +362,20 @@ def exact(tree: Tree, *, depth: int = 0) -> Any:
             return {name: exact(value, depth=depth + 1) for name, value in tree.items()}
         if isinstance(tree, list):
             return [exact(value, depth=depth + 1) for value in tree]
-    return _Same(value=object())  # Numbers of Python, and what else may be written: equal to nothing.
+    return _NOTHING  # Numbers of Python, and what else may be written: equal to nothing.
 
 
 def _member(tree: Tree) -> Text | Items:
-    return Items(item_texts(tree)) if isinstance(tree, list) else Text(canonical.dumps(tree))
+    return Items(chunks_of(item_texts(tree))) if isinstance(tree, list) else Text(canonical.dumps(tree))
 
 
 def _follow_items(old: Items, new: Items) -> Items:
-    if new._after is old or new.texts[: len(old.texts)] != old.texts:
+    if new.goes_on_from(old) or common(old, new) < old.length:
         return new
-    if len(new.texts) > len(old.texts):
-        return Items(new.texts, after=old, told=new.told)
+    if new.length > old.length:
+        return Items(new.chunks, after=old, more=new.between(old.length, new.length))
     # The same list; what was told of it last is what will be told next.
-    is_told_anew = old.told is None and new.told is not None
-    return Items(new.texts, after=old, told=new.told) if is_told_anew else old
+    return old if old.is_told or not new.is_told else Items(new.chunks, after=old)
 
 
 def _follow_members(old: Members, new: Members) -> Members:

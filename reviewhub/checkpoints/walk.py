@@ -10,9 +10,9 @@ from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
 from reviewhub.checkpoints.models import Checkpoint
-from reviewhub.checkpoints.recall import blob_texts, rows_of
+from reviewhub.checkpoints.recall import blobs_in, rows_of
 from reviewhub.checkpoints.rows import Op, read_row
-from reviewhub.checkpoints.skeleton import Bones, Leaf, Node, Ref, Skeleton, lines_of, resolve
+from reviewhub.checkpoints.skeleton import Bones, Leaf, Node, Ref, Skeleton, chunk_of, resolve
 from reviewhub.core.changes import segments
 from reviewhub.core.errors import Invalid
 
@@ -103,7 +103,7 @@ class _Look:
     def __init__(self, checkpoint: Checkpoint, keys: list[str]) -> None:
         self._run_id = checkpoint.run_id
         self._keys = keys
-        self._blobs: dict[str, str] = {}
+        self._blobs: dict[str, bytes] = {}
         self._last: tuple[str, str | None] | None = None
 
     def at(self, node: Node | None) -> str | None:
@@ -127,7 +127,7 @@ class _Look:
         (part,) = bones.between(int(key), int(key) + 1)
         if not isinstance(part, list):
             self._fetch([part.hash])
-        (text,) = lines_of(part, self._blobs)
+        (text,) = chunk_of(part, self._blobs).lines
         return text
 
     def _in(self, text: str | None, keys: list[str]) -> str | None:
@@ -139,7 +139,7 @@ class _Look:
 
     def _fetch(self, hashes: list[str]) -> None:
         if missing := [hash_ for hash_ in hashes if hash_ not in self._blobs]:
-            self._blobs |= blob_texts(self._run_id, missing)
+            self._blobs |= blobs_in(self._run_id, missing)
 
 
 def _hashes(leaf: Leaf) -> list[str]:

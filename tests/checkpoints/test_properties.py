@@ -180,4 +180,4 @@ def test_random_trees_of_several_runs_are_what_the_model_says(cast: Cast, seed: 
     assert all(run == of_branch and workspace == cast.workspace.id for run, of_branch, workspace in rows)
     for row in Checkpoint.objects.select_related("branch"):
         named = {hash_ for skeleton in recall.skeletons(recall.rows_of(row)[0]) for hash_ in skeleton.blobs()}
-        assert len(recall.blob_texts(row.run_id, named)) == len(named)
+        assert len(recall.blobs_in(row.run_id, named)) == len(named)

@@ -28,7 +28,7 @@ class Chain:
     def __init__(self) -> None:
         self.state, self.skeleton = EMPTY, Skeleton()
         self.rows: list[str] = []
-        self.blobs: dict[str, str] = {}
+        self.blobs: dict[str, bytes] = {}
 
     def save(self, tree: dict[str, Any]) -> Written:
         """Writes `tree` on top of what is there."""
@@ -63,7 +63,7 @@ def test_a_conversation_costs_a_line_a_step_and_each_message_twice() -> None:
         assert chain.read().text == canonical.dumps(
             {"messages": messages, "step": canonical.Number(str(step))}
         )
-    assert 190 <= sum(text.count("\n") + 1 for text in chain.blobs.values()) <= 200
+    assert 190 <= sum(raw.count(b"\n") + 1 for raw in chain.blobs.values()) <= 200
 
 
 def test_manifests_name_the_same_blobs_again() -> None:
@@ -193,6 +193,15 @@ def test_a_row_is_packed_with_those_before_it() -> None:
         assert unpack(after, window=other) != text + b"1"
 
 
+@pytest.mark.parametrize("size", [1, WINDOW - 1, WINDOW, WINDOW + 1, 3 * WINDOW])
+@pytest.mark.parametrize("before", [1, WINDOW])
+def test_rows_of_every_size_come_back_with_every_window(size: int, before: int) -> None:
+    dice = random.Random(size)
+    raw, window = dice.randbytes(size // 2).hex().encode() + b"x", dice.randbytes(before)
+    assert unpack(pack(raw, window=window), window=window) == raw
+    assert unpack(pack(window, window=window), window=window) == window
+
+
 def test_the_window_is_the_end_of_what_came_before() -> None:
     assert slide(b"", "é") == "é".encode()
     assert slide(b"x" * WINDOW, "end") == b"x" * (WINDOW - 3) + b"end"
@@ -273,11 +282,13 @@ def test_an_operation_that_does_not_fit_is_refused(text: str) -> None:
     ("op", "blobs"),
     [
         (["[", "a", 0, 0, [2, "0" * 64]], {}),
-        (["[", "a", 0, 0, [2, "0" * 64]], {"0" * 64: "1\n2\n3"}),
+        (["[", "a", 0, 0, [2, "0" * 64]], {"0" * 64: b"1\n2\n3"}),
+        (["[", "a", 0, 0, [2, "0" * 64]], {"0" * 64: b"1" * 5000 + b"\n2\n" + b"3" * 5000}),
+        (["[", "a", 0, 0, [2, "0" * 64]], {"0" * 64: b"1" * 5000}),
         (["#", "a", "0" * 64], {}),
     ],
 )
-def test_a_blob_that_is_missing_or_has_other_lines_is_refused(op: list[Any], blobs: dict[str, str]) -> None:
+def test_a_blob_that_is_missing_or_has_other_lines_is_refused(op: list[Any], blobs: dict[str, bytes]) -> None:
     skeleton = Skeleton()
     skeleton.apply(read_row(json.dumps([op])))
     with pytest.raises(BrokenCheckpoint):

@@ -124,7 +124,7 @@ def test_a_blob_is_there_once_in_a_run_and_no_other_run_sees_it(cast: Cast, bran
     other = new_run_of(cast)
     put(other, state)
     assert Blob.objects.filter(run_id=other.run_id).count() == 1
-    assert recall.blob_texts(new_run_of(cast).run_id, [hashlib.sha256(f'"{BIG}"'.encode()).hexdigest()]) == {}
+    assert recall.blobs_in(new_run_of(cast).run_id, [hashlib.sha256(f'"{BIG}"'.encode()).hexdigest()]) == {}
 
 
 def new_run_of(cast: Cast) -> Branch:
