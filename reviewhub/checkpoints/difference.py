@@ -9,11 +9,12 @@ from itertools import zip_longest
 from django.conf import settings
 from reviewhub_agents import canonical
 
+from reviewhub.checkpoints.chunks import size_of
 from reviewhub.checkpoints.load import load_states
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.rules import ABSENT, Change, Keys, Pair, Side, Unread, compare, middle
 from reviewhub.checkpoints.tree import State, standing_on
-from reviewhub.checkpoints.values import Items, Members, Value, size_of
+from reviewhub.checkpoints.values import Items, Members, Value
 from reviewhub.core.errors import Invalid
 
 MOST = 500

@@ -12,6 +12,7 @@ from typing import Any
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
+from reviewhub.checkpoints.chunks import chunks_of
 from reviewhub.checkpoints.tree import State
 from reviewhub.checkpoints.values import WIDE, Items, Members, Text, Value, object_size, object_text, value_of
 from reviewhub.core.changes import Change, apply_in_place
@@ -108,12 +109,14 @@ def _leaf(old: Value | None, part: Any, name: str, *, depth: int) -> Text | Item
     if isinstance(part, _List):
         assert isinstance(old, Items)
         texts = [item.text if isinstance(item, _Unread) else _text(item, depth=depth + 1) for item in part]
-        return old if texts == old.texts else Items(texts)
+        return old if texts == old.texts else Items(chunks_of(texts))
     canonical.dumps(name)
     text = _text(part, depth=depth)
     if isinstance(old, Text) and old.text == text:
         return old
-    return Items([canonical.dumps(item) for item in part]) if isinstance(part, list) else Text(text)
+    return (
+        Items(chunks_of([canonical.dumps(item) for item in part])) if isinstance(part, list) else Text(text)
+    )
 
 
 def _text(part: Tree, *, depth: int) -> str:
