@@ -116,13 +116,13 @@ def _is_list_of_items(part: Any) -> bool:
 def _of_list(field: _Field, value: Items, old: Items | None) -> Found:
     """The items that the list shares with the one before at its beginning are known, if that one is."""
     known = _memory.get(field, old) if old is not None else None
-    same = common(old.texts, value.texts) if old is not None and known is not None else 0
+    same = common(old, value) if old is not None and known is not None else 0
     kept = [one for one in known or () if one.path and int(one.path.split("/", 2)[1]) < same]
-    new = value.texts[same:]
+    new = value.between(same, value.length)
     field.check.allow(sum(map(len, new)) // BYTES_PER_STEP)
     items = {"items": field.part.get("items", True)}
     lengths = {name: field.part[name] for name in ("minItems", "maxItems") if name in field.part}
-    found = [*_of_length(field.check, lengths, len(value.texts)), *kept]
+    found = [*_of_length(field.check, lengths, value.length), *kept]
     found += _moved(_unless_unusable(field.check, items, f"[{','.join(new)}]", MOST + 1), by=same)
     return tuple(found[: MOST + 1])
 
