@@ -8,8 +8,8 @@ Where things go: one small app per concept, and inside every app the same file r
 
 Imports go one way, each line may use what stands to its right or below:
 
-    api | web | live | ops -> hosting -> gates -> reviews -> resumptions -> deliveries -> toolcalls
-        -> budgets -> checkpoints | policies -> plans | tools -> runs -> accounts -> audit -> core
+    api | web | live | ops -> retention -> hosting -> gates -> reviews -> resumptions -> deliveries
+        -> toolcalls -> budgets -> checkpoints | policies -> plans | tools -> runs -> accounts -> audit -> core
 
 Read next: ``gates/pause.py`` (an agent asks), ``reviews/decide.py`` (a person answers), ``hosting/resume.py``
 (the run goes on).

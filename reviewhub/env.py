@@ -53,3 +53,16 @@ def pairs(name: str, default: str = "") -> dict[str, str]:
             raise BadSetting(f"{name}: {word!r} is not of the form name=value")
         found[key] = value
     return found
+
+
+def amounts(name: str, default: str = "") -> dict[str, float]:
+    """A list of `key=number` separated by commas; numbers from 0 up."""
+    found = {}
+    for key, value in pairs(name, default).items():
+        try:
+            found[key] = float(value)
+        except ValueError as error:
+            raise BadSetting(f"{name}: {value!r} is not a number") from error
+        if not 0 <= found[key] < float("inf"):
+            raise BadSetting(f"{name}: {value!r} is not a number from 0 up")
+    return found

@@ -61,6 +61,7 @@ INSTALLED_APPS = [
     "reviewhub.reviews",
     "reviewhub.gates",
     "reviewhub.hosting",
+    "reviewhub.retention",
     "reviewhub.api",
     "reviewhub.web",
     "reviewhub.live",
@@ -260,6 +261,11 @@ WSGI_THREADS = env.number("WSGI_THREADS", 8)
 GRANT_SECONDS = env.number("GRANT_SECONDS", 3600)
 LEASE_SECONDS = env.number("LEASE_SECONDS", 60)
 SWEEP_SECONDS = env.number("SWEEP_SECONDS", 5)
+# Retention: what holds where no rule is set (0: keep everything), and how it goes about it.
+RETENTION_THIN_DAYS = env.number("RETENTION_THIN_DAYS", 30)
+RETENTION_BATCH_ROWS = env.number("RETENTION_BATCH_ROWS", 500)
+# What a gigabyte (10^9 bytes) costs a month where it lies; dry runs multiply with it.
+STORAGE_PRICES = env.amounts("STORAGE_PRICES", "database=0.12")
 CLAIM_SECONDS = env.number("CLAIM_SECONDS", 600)
 
 # Where large blobs go that no open branch needs: "name=address", separated by commas, the first one gets them.

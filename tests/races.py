@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from unittest import mock
 
 from reviewhub.accounts.enable import enable
 from reviewhub.accounts.models import Agent, AgentKey, Member
 from reviewhub.accounts.revoke_key import revoke_key
 from reviewhub.audit.models import Event
+from reviewhub.checkpoints import change, recall
+from reviewhub.checkpoints.load import load
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.clock import now
 from reviewhub.gates.start import start as start_agent
 from reviewhub.gates.stop import stop as stop_agent
 from reviewhub.resumptions.models import Resumption
+from reviewhub.retention.estimate import Estimate
+from reviewhub.retention.prune import prune
 from reviewhub.reviews.disable_member import disable_member
 from reviewhub.reviews.expire import expire
 from reviewhub.reviews.models import Review, ReviewRequest
-from reviewhub.runs.models import Branch
+from reviewhub.runs.models import Branch, RetentionRule
 from reviewhub.runs.states import OPEN_BRANCH
 from reviewhub.toolcalls.models import Attempt, Decision, Pause, ToolCall
 from tests.cast import ALICE, Cast, add_key
@@ -172,6 +178,46 @@ def save_save(at: Scene) -> None:
     assert str(Branch.objects.get(run=run).head) == winner.json["id"]
 
 
+def prune_fork(at: Scene) -> None:
+    """A checkpoint is removed while somebody forks it: it stays the fork stands, or it is gone and they are told."""
+    run = at.agent.run()["id"]
+    saved = _saved_alone(at, run)
+    replies = together(
+        lambda: at.agent.post(f"/checkpoints/{saved[1]['id']}/fork", {"reason": "again"}),
+        lambda: prune(run_id=uuid.UUID(run)),
+    )
+    assert isinstance(replies[1], Estimate), replies
+    assert replies[0].status in (201, 410), replies
+    there = Checkpoint.objects.filter(pk=saved[1]["id"]).exists()
+    assert there == (replies[0].status == 201), replies
+    recall.forget_all()
+    for row in Checkpoint.objects.filter(run=run):
+        load(row)
+    if not there:
+        assert replies[0].json["hash"] == saved[1]["hash"]
+
+
+def prune_pause(at: Scene) -> None:
+    """An agent stops at its head, and at an older checkpoint, while a rule takes what it can."""
+    run = at.agent.run()["id"]
+    saved = _saved_alone(at, run)
+    twin = AgentHttp(token=at.agent.token)
+    replies = together(
+        lambda: at.agent.pause(run, call(), checkpoint={"id": saved[2]["id"]}),
+        lambda: twin.pause(run, call(), checkpoint={"id": saved[0]["id"]}),
+        lambda: prune(run_id=uuid.UUID(run)),
+    )
+    assert isinstance(replies[2], Estimate), replies
+    assert replies[0].status == 201, replies
+    assert (replies[1].status, replies[1].code) in {
+        (409, "stale_head"),
+        (409, "branch_paused"),
+        (410, "checkpoint_removed"),
+    }, replies
+    assert list(Checkpoint.objects.filter(run=run).values_list("number", flat=True)) == [3]
+    assert str(Pause.objects.get(run=run).checkpoint_id) == saved[2]["id"]
+
+
 def disable_decide(at: Scene) -> None:
     """A reviewer is disabled while they approve: their vote came before and is void, or it was never written."""
     _, (one,) = at.waiting("twice")
@@ -234,6 +280,8 @@ RACES = (
     consume_consume,
     cancel_decide,
     save_save,
+    prune_fork,
+    prune_pause,
     disable_decide,
     revoke_consume,
     stop_start,
@@ -243,6 +291,13 @@ RACES = (
 def _statuses(replies: list[Reply | Exception]) -> list[int]:
     assert all(isinstance(reply, Reply) for reply in replies), replies
     return [reply.status for reply in replies if isinstance(reply, Reply)]
+
+
+def _saved_alone(at: Scene, run: str) -> list[Any]:
+    """Three checkpoints of which none stands on another, and a rule that takes all but the head."""
+    RetentionRule.objects.get_or_create(workspace=at.cast.workspace, max_age_days=0, author_name="Alice")
+    with mock.patch.object(change, "MANIFEST_ROWS", 1):
+        return [at.agent.post(f"/runs/{run}/checkpoints", {"state": {"n": n}}).ok(201) for n in range(3)]
 
 
 def _came_before(kind: str, end: str) -> None:

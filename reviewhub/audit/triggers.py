@@ -5,6 +5,9 @@ rebuilds a table on SQLite by copying it, and that drops its triggers without a 
 digest of what it does, so an outdated one counts as missing. `missing_triggers` says what is not in force;
 start and /readyz refuse while it says anything.
 
+Some rows may go one day. The trigger lets each go only while a removal of its run is under way, which is a row in a
+ledger that is guarded itself and that cannot be committed before it is complete (`checkpoints.models.Removal`).
+
 What this does not stop: whoever owns the database can drop a trigger.
 """
 
@@ -28,11 +31,12 @@ class Guard:
     """One table whose rows are never changed and never removed.
 
     `unless` is an SQL condition over OLD and NEW, the same text for both databases: an UPDATE for which it is
-    true passes.
+    true passes. `may_go` is one over OLD, for a DELETE.
     """
 
     table: str
     unless: str = ""
+    may_go: str = ""
 
 
 _ERASURE: Final = (
@@ -47,14 +51,32 @@ _MOVED: Final = (
     " OR (OLD.data IS NULL AND NEW.data IS NOT NULL AND NEW.location IS NOT NULL"
     " AND NEW.location = OLD.location AND NEW.size = OLD.size))"
 )
+# The run's open removal; r.end_id names a row that is not there yet, which no commit lets pass. A hold bars it.
+_REMOVAL: Final = (
+    "FROM checkpoints_removal r WHERE r.run_id = OLD.run_id"
+    " AND NOT EXISTS (SELECT 1 FROM checkpoints_removalend e WHERE e.id = r.end_id)"
+    " AND NOT EXISTS (SELECT 1 FROM checkpoints_hold h WHERE h.run_id = OLD.run_id)"
+)
+_BLOB_GOES: Final = f"EXISTS (SELECT 1 {_REMOVAL})"
+_TOMBSTONE: Final = (
+    "t.id = OLD.id AND t.branch_id = OLD.branch_id"
+    " AND t.number = OLD.number AND t.state_hash = OLD.state_hash"
+)
+_CHECKPOINT_GOES: Final = (
+    f"EXISTS (SELECT 1 {_REMOVAL}"  # noqa: S608  all of it is written above
+    f" AND EXISTS (SELECT 1 FROM checkpoints_tombstone t WHERE t.removal_id = r.id AND {_TOMBSTONE}))"
+)
 
 # Tables of the apps above are named as text: the audit app does not import them.
 GUARDS: Final = (
     Guard(table="audit_event"),
     Guard(table="audit_eventpayload", unless=_ERASURE),
-    Guard(table="checkpoints_blob", unless=_MOVED),
-    Guard(table="checkpoints_checkpoint"),
+    Guard(table="checkpoints_blob", unless=_MOVED, may_go=_BLOB_GOES),
+    Guard(table="checkpoints_checkpoint", may_go=_CHECKPOINT_GOES),
+    Guard(table="checkpoints_removal"),
+    Guard(table="checkpoints_removalend"),
     Guard(table="checkpoints_stateschema"),
+    Guard(table="checkpoints_tombstone"),
     Guard(table="plans_planversion"),
     Guard(table="plans_stepmark"),
     Guard(table="policies_policyversion"),
@@ -120,6 +142,15 @@ def create_after_migrate(*, using: str, **kwargs: Any) -> None:
         create_triggers(using=using)
 
 
+def drop_before_migrate(*, plan: Any, using: str, **kwargs: Any) -> None:
+    """Receiver of `pre_migrate`: SQLite renames no table while a trigger names one that is being rebuilt.
+
+    The guards are made again at the end; a `migrate` that fails leaves a database on which nothing starts.
+    """
+    if plan and connections[using].vendor == "sqlite":
+        drop_triggers(using=using)
+
+
 def _wanted(connection: BaseDatabaseWrapper) -> list[Trigger]:
     make = _postgresql if connection.vendor == "postgresql" else _sqlite
     return [trigger for guard in GUARDS for trigger in make(guard)]
@@ -127,13 +158,13 @@ def _wanted(connection: BaseDatabaseWrapper) -> list[Trigger]:
 
 def _sqlite(guard: Guard) -> list[Trigger]:
     table = guard.table
-    when = f"WHEN NOT ({guard.unless}) " if guard.unless else ""
+    unless, unless_going = (f"WHEN NOT ({each}) " if each else "" for each in (guard.unless, guard.may_go))
     changed, removed = (
         f"BEGIN SELECT RAISE(ABORT, '{table}: rows are never {done}'); END" for done in ("changed", "removed")
     )
     return [
-        _trigger(table, "update", f"BEFORE UPDATE ON {table} FOR EACH ROW {when}{changed}"),
-        _trigger(table, "delete", f"BEFORE DELETE ON {table} FOR EACH ROW {removed}"),
+        _trigger(table, "update", f"BEFORE UPDATE ON {table} FOR EACH ROW {unless}{changed}"),
+        _trigger(table, "delete", f"BEFORE DELETE ON {table} FOR EACH ROW {unless_going}{removed}"),
     ]
 
 
@@ -149,25 +180,44 @@ END $$
 
 
 def _postgresql(guard: Guard) -> list[Trigger]:
-    when = f"WHEN (NOT ({guard.unless}))" if guard.unless else ""
-    run = f"EXECUTE FUNCTION {_FUNCTION}()"
     table = guard.table
-    made = [
-        _trigger(table, "update", f"BEFORE UPDATE ON {table} FOR EACH ROW {when} {run}"),
-        _trigger(table, "delete", f"BEFORE DELETE ON {table} FOR EACH ROW {run}"),
-        # TRUNCATE passes the triggers of rows.
-        _trigger(table, "truncate", f"BEFORE TRUNCATE ON {table} FOR EACH STATEMENT {run}"),
-    ]
-    # ALWAYS: also for a session that plays a replica. One of that name may be there, but disabled.
     return [
-        Trigger(
-            one.name,
-            table,
-            f"DROP TRIGGER IF EXISTS {one.name} ON {table}; {one.sql};"
-            f" ALTER TABLE {table} ENABLE ALWAYS TRIGGER {one.name}",
-        )
-        for one in made
+        _function_and_trigger(table, "update", guard.unless),
+        _function_and_trigger(table, "delete", guard.may_go),
+        # TRUNCATE passes the triggers of rows.
+        _always(
+            table, "truncate", f"BEFORE TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {_FUNCTION}()"
+        ),
     ]
+
+
+def _function_and_trigger(table: str, operation: str, unless: str) -> Trigger:
+    """A trigger for each row. A condition that reads tables stands in a function: a trigger's WHEN must not."""
+    on = f"BEFORE {operation.upper()} ON {table} FOR EACH ROW"
+    if "SELECT" not in unless:
+        when = f"WHEN (NOT ({unless})) " if unless else ""
+        return _always(table, operation, f"{on} {when}EXECUTE FUNCTION {_FUNCTION}()")
+    done, row = ("changed", "NEW") if operation == "update" else ("removed", "OLD")
+    body = (
+        f"BEGIN IF NOT ({unless}) THEN RAISE EXCEPTION '{table}: rows are never {done}'"
+        f" USING ERRCODE = '23001'; END IF; RETURN {row}; END"
+    )
+    # Named after what it says, so that it is never another's.
+    function = f"{PREFIX}{operation}_{hashlib.sha256(body.encode()).hexdigest()[:16]}"
+    made = _always(table, operation, f"{on} EXECUTE FUNCTION {function}()")
+    define = f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $$ {body} $$; "
+    return Trigger(made.name, table, define + made.sql)
+
+
+def _always(table: str, operation: str, does: str) -> Trigger:
+    """ALWAYS: also for a session that plays a replica. One of that name may be there, but disabled."""
+    one = _trigger(table, operation, does)
+    return Trigger(
+        one.name,
+        table,
+        f"DROP TRIGGER IF EXISTS {one.name} ON {table}; {one.sql};"
+        f" ALTER TABLE {table} ENABLE ALWAYS TRIGGER {one.name}",
+    )
 
 
 def _trigger(table: str, operation: str, does: str) -> Trigger:

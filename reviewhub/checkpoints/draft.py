@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from django.conf import settings
 from reviewhub_agents import canonical, wire
 
-from reviewhub.checkpoints.load import known_tip, load_tip
+from reviewhub.checkpoints.load import known_tip, load_tip, removed
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.place import Placed, place
 from reviewhub.checkpoints.recall import Tip
@@ -58,6 +58,7 @@ def draft(*, branch: Branch, message: wire.CheckpointIn) -> Draft:
         StateMisfit: the state is not what its schema says, and has to be.
         TooLarge: the state is larger than LIMIT_STATE_BYTES, also when hints built it up.
         CorruptCheckpoint: what the state would stand on does not match its hash.
+        CheckpointRemoved: a checkpoint that is named was removed.
     """
     if message.id is not None:
         return Draft(existing=_of_run(branch, message.id, "/checkpoint/id"))
@@ -142,5 +143,7 @@ def _of_run(branch: Branch, checkpoint_id: uuid.UUID, path: str) -> Checkpoint:
     rows = Checkpoint.objects.filter(pk=checkpoint_id, run_id=branch.run_id)
     found = rows.select_related("branch").defer("content").first()
     if found is None:
+        if (gone := removed(checkpoint_id, run_id=branch.run_id)) is not None:
+            raise gone
         raise Invalid.at(path, "there is no such checkpoint of this run", code="not_found")
     return found

@@ -13,7 +13,7 @@ from reviewhub.audit.record import record
 from reviewhub.checkpoints.draft import Draft
 from reviewhub.checkpoints.edit import edited
 from reviewhub.checkpoints.kinds import CheckpointForked
-from reviewhub.checkpoints.load import load_tip
+from reviewhub.checkpoints.load import load_tip, removed
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.place import Placed, place
 from reviewhub.checkpoints.save import insert
@@ -21,7 +21,7 @@ from reviewhub.checkpoints.tree import State
 from reviewhub.checkpoints.typed import UNTYPED, Typed, check, refusal, text_of
 from reviewhub.core.actors import Actor
 from reviewhub.core.changes import parse_changes
-from reviewhub.core.errors import Conflict, Invalid
+from reviewhub.core.errors import Conflict, Invalid, NotFound
 from reviewhub.core.text import check_text
 from reviewhub.runs.models import Branch
 
@@ -77,6 +77,8 @@ def fork(
 ) -> tuple[Branch, Checkpoint]:
     """Makes a running branch whose first checkpoint has `checkpoint` as its parent. Supersedes nothing.
 
+    The caller holds the lock of the checkpoint's branch, so that it is not removed meanwhile (see `gates.fork`).
+
     The run may have ended; the caller derives its state anew and wakes who works on it.
 
     Args:
@@ -92,11 +94,14 @@ def fork(
         NameTaken: the run has a branch of that name.
         TooLarge: the changed state is too large.
         CorruptCheckpoint: the checkpoint does not match its hash.
+        CheckpointRemoved: it was removed.
     """
     if name is not None:
         _check_name(name)
     made = first or beginning(checkpoint=checkpoint, changes=changes, reason=reason)
     with transaction.atomic():
+        if not Checkpoint.objects.filter(pk=checkpoint.pk).exists():
+            raise removed(checkpoint.pk, run_id=checkpoint.run_id) or NotFound()
         branch = _branch(checkpoint, name)
         saved = insert(branch=branch, draft=made.draft, placed=made.placed, parent=checkpoint.id, actor=actor)
         paths = [str(change["path"]) for change in changes if isinstance(change, dict)]

@@ -6,7 +6,7 @@ import uuid
 
 from django.db.models import QuerySet
 
-from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.models import Checkpoint, Tombstone
 from reviewhub.core import keyset
 from reviewhub.core.keyset import Page
 from reviewhub.runs.models import Branch
@@ -16,7 +16,8 @@ def history(*, branch: Branch, cursor: str = "", limit: int = 50) -> Page[Checkp
     """A page of a branch's ancestors, the newest first, without their states.
 
     After the first checkpoint of a fork come the checkpoint that it forked from and that one's ancestors; what the
-    older branch saved after the fork is no ancestor and is left out. Cost: one range read for each branch on the page.
+    older branch saved after the fork is no ancestor and is left out. Removed ones are left out, too: their numbers are
+    missing, and `queries.removed_of` says why. Cost: one range read for each branch on the page.
 
     Args:
         cursor: the `next` of the page before.
@@ -31,9 +32,17 @@ def history(*, branch: Branch, cursor: str = "", limit: int = 50) -> Page[Checkp
         found += _of_branch(here, below)[: wanted - len(found)]
         if len(found) == wanted or here.fork_of is None:
             break
-        origin = Checkpoint.objects.select_related("branch").defer("content").get(pk=here.fork_of)
-        here, below = origin.branch, origin.number + 1
+        here, below = _origin(here.fork_of)
     return keyset.cut(found, limit=limit, key=lambda row: [str(row.branch_id), row.number])
+
+
+def _origin(checkpoint_id: uuid.UUID) -> tuple[Branch, int]:
+    """The branch that was forked, and the number below which its ancestors are; the checkpoint itself may be gone."""
+    for kind in (Checkpoint, Tombstone):
+        row = kind.objects.select_related("branch").filter(pk=checkpoint_id)
+        if found := row.values_list("branch_id", "number").first():
+            return Branch.objects.get(pk=found[0]), found[1] + 1
+    raise Checkpoint.DoesNotExist(f"a branch was forked from {checkpoint_id}, which never was")
 
 
 def _of_branch(branch: Branch, below: int | None) -> QuerySet[Checkpoint]:

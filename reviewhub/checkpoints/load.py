@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Sequence
 
 from reviewhub.checkpoints import recall
-from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.models import Checkpoint, Tombstone
 from reviewhub.checkpoints.recall import Tip
 from reviewhub.checkpoints.rows import BrokenCheckpoint
 from reviewhub.checkpoints.tree import State
@@ -20,6 +20,12 @@ class CorruptCheckpoint(ReviewHubError):
     """What is stored of this checkpoint does not match its hash; it is not used."""
 
     code, status = "corrupt_checkpoint", 500
+
+
+class CheckpointRemoved(ReviewHubError):
+    """This checkpoint was removed; its hash stays."""
+
+    code, status = "checkpoint_removed", 410
 
 
 def load(checkpoint: Checkpoint) -> str:
@@ -37,6 +43,7 @@ def load_state(checkpoint: Checkpoint) -> State:
     Raises:
         CorruptCheckpoint: the stored bytes cannot be unpacked, or are not those that were saved; nothing of them is
             handed out. `extra` names the checkpoint.
+        CheckpointRemoved: it was removed since its row was read.
     """
     return load_tip(checkpoint).state
 
@@ -66,8 +73,32 @@ def load_states(checkpoints: Sequence[Checkpoint]) -> list[State]:
     return [found[checkpoint.pk] for checkpoint in checkpoints]
 
 
-def refused(checkpoint: Checkpoint, error: BrokenCheckpoint) -> CorruptCheckpoint:
-    """What the caller is told of a checkpoint that is damaged; the log is told more."""
+def removed(checkpoint_id: uuid.UUID, *, run_id: uuid.UUID) -> CheckpointRemoved | None:
+    """What the caller is told of a checkpoint of this run that was removed; None for one that was not.
+
+    `extra` has `hash`, `removed_at` and `because`.
+    """
+    stone = (
+        Tombstone.objects.select_related("removal", "branch")
+        .filter(pk=checkpoint_id, branch__run_id=run_id)
+        .first()
+    )
+    if stone is None:
+        return None
+    removal = stone.removal
+    return CheckpointRemoved(
+        f"Checkpoint {stone.number} of {stone.branch.name} was removed by {removal.kind} on"
+        f" {removal.created_at:%Y-%m-%d}; its hash was {stone.state_hash}.",
+        hash=stone.state_hash,
+        removed_at=removal.created_at.isoformat(),
+        because=removal.reason,
+    )
+
+
+def refused(checkpoint: Checkpoint, error: BrokenCheckpoint) -> CorruptCheckpoint | CheckpointRemoved:
+    """What the caller is told of a checkpoint that is damaged, or gone since its row was read; the log is told more."""
+    if (gone := removed(checkpoint.pk, run_id=checkpoint.run_id)) is not None:
+        return gone
     log.error("checkpoint %s is corrupt: %s", checkpoint.id, error)
     return CorruptCheckpoint(checkpoint=str(checkpoint.id))
 

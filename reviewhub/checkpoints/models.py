@@ -1,4 +1,4 @@
-"""Checkpoints: immutable commits of an agent's state, the blobs that they share, and where large blobs have gone."""
+"""Checkpoints: immutable commits of an agent's state, the blobs they share, and what is left of what was removed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StateSchema(models.Model):
 
 
 class Checkpoint(models.Model):
-    """One saved state. Rows are never changed; triggers refuse an UPDATE.
+    """One saved state. Rows are never changed; triggers refuse an UPDATE, and a DELETE that no removal accounts for.
 
     `content` is what this row adds to the one before it on its branch, from the row with number `base` on, which stands
     alone (`checkpoints.rows`); `state_hash` is over the digests of the state's fields, `raw_length` its text's bytes.
@@ -168,3 +168,86 @@ class StoredBytes(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class Hold(models.Model):
+    """A run of which nothing may be removed, for a reason that somebody gave. The triggers look here, too."""
+
+    run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="hold")
+    reason = models.TextField()
+    by_name = models.CharField(max_length=200)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"hold on {self.run_id}"
+
+
+class Pin(models.Model):
+    """A checkpoint that somebody wants kept, whatever a rule says."""
+
+    checkpoint = models.OneToOneField(
+        Checkpoint, on_delete=models.PROTECT, primary_key=True, related_name="pin"
+    )
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="pins")
+    reason = models.TextField()
+    by_name = models.CharField(max_length=200)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"pin on {self.checkpoint_id}"
+
+
+class RemovalEnd(models.Model):
+    """What a removal took away. It is written last, and its removal refers to it: see `Removal`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    checkpoints = models.PositiveIntegerField()
+    blobs = models.PositiveIntegerField()
+    bytes = models.PositiveBigIntegerField()
+    # SHA-256 over what went, see `checkpoints.remove`.
+    digest = models.CharField(max_length=80)
+
+    def __str__(self) -> str:
+        return f"{self.checkpoints} checkpoints, {self.blobs} blobs"
+
+
+class Removal(models.Model):
+    """One transaction in which checkpoints or blobs of a run were removed: why, by which rule. Never changed (trigger).
+
+    The triggers let a row of the run go only while a removal of it has no end, and `end` is checked at the commit: so
+    an open one cannot be committed, and nothing goes without an entry here, on either database.
+    """
+
+    class Kind(models.TextChoices):
+        RETENTION = "retention"
+        ERASURE = "erasure"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+", db_index=False)
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="removals")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    # The limits in force as canonical JSON text; empty for an erasure.
+    rule = models.TextField(blank=True)
+    reason = models.TextField()
+    by_name = models.CharField(max_length=200)
+    created_at = models.DateTimeField()
+    end = models.OneToOneField(RemovalEnd, on_delete=models.PROTECT, related_name="removal")
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"
+
+
+class Tombstone(models.Model):
+    """What stays of a removed checkpoint: its id, its place and the hash of its state. Never changed (trigger)."""
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    branch = models.ForeignKey(Branch, on_delete=models.PROTECT, related_name="tombstones", db_index=False)
+    number = models.PositiveIntegerField()
+    state_hash = models.CharField(max_length=80)
+    removal = models.ForeignKey(Removal, on_delete=models.PROTECT, related_name="tombstones", db_index=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["branch", "number"], name="tombstone_number_once")]
+
+    def __str__(self) -> str:
+        return f"{self.branch_id} #{self.number}"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from reviewhub.accounts.models import Agent, AgentKey
 from reviewhub.checkpoints.draft import Draft
-from reviewhub.checkpoints.models import Checkpoint, StateSchema
+from reviewhub.checkpoints.load import removed
+from reviewhub.checkpoints.models import Checkpoint, Removal, StateSchema, Tombstone
 from reviewhub.core import keyset
 from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
@@ -38,14 +40,36 @@ def kinds_of(rows: Iterable[Checkpoint]) -> dict[uuid.UUID, Kind]:
     return found
 
 
+@dataclass(frozen=True)
+class Gone:
+    """Checkpoints `first` to `last` of a branch, which one removal took away."""
+
+    branch: Branch
+    first: int
+    last: int
+    removal: Removal
+
+
 # What a checkpoint is by is named in lists; the schema itself is large.
 _SCHEMA = ("state_schema__schema",)
 
 
 def for_key(key: AgentKey, checkpoint_id: uuid.UUID) -> Checkpoint:
-    """A checkpoint of a run that this key reaches. Raises NotFound, also for one of another agent or environment."""
+    """A checkpoint of a run that this key reaches.
+
+    Raises:
+        NotFound: there is none, also for one of another agent or environment.
+        CheckpointRemoved: there was one.
+    """
     rows = Checkpoint.objects.filter(pk=checkpoint_id, run__in=runs_of(key))
-    return _found(rows.select_related("branch", "run", "state_schema").defer(*_SCHEMA).first())
+    found = rows.select_related("branch", "run", "state_schema").defer(*_SCHEMA).first()
+    if found is None:
+        stone = Tombstone.objects.select_related("branch").filter(
+            pk=checkpoint_id, branch__run__in=runs_of(key)
+        )
+        for gone in stone:
+            raise removed(gone.pk, run_id=gone.branch.run_id) or NotFound()
+    return _found(found)
 
 
 def in_workspace(workspace_id: uuid.UUID, checkpoint_id: uuid.UUID) -> Checkpoint:
@@ -55,8 +79,29 @@ def in_workspace(workspace_id: uuid.UUID, checkpoint_id: uuid.UUID) -> Checkpoin
 
 
 def head_of(branch: Branch) -> Checkpoint | None:
-    """The newest checkpoint of a branch, None before the first."""
-    return None if branch.head is None else Checkpoint.objects.select_related("branch").get(pk=branch.head)
+    """The newest checkpoint of a branch; None before the first, and when those of an ended run were removed."""
+    return (
+        None
+        if branch.head is None
+        else Checkpoint.objects.select_related("branch").filter(pk=branch.head).first()
+    )
+
+
+def saved(checkpoint_id: uuid.UUID) -> Checkpoint:
+    """A checkpoint that was saved once, for a request that is repeated. Raises CheckpointRemoved."""
+    rows = Checkpoint.objects.select_related("branch").filter(pk=checkpoint_id)
+    for row in rows:
+        return row
+    stone = Tombstone.objects.select_related("branch").get(pk=checkpoint_id)
+    raise removed(stone.pk, run_id=stone.branch.run_id) or NotFound()
+
+
+def hash_of(checkpoint_id: uuid.UUID) -> str | None:
+    """The hash of a checkpoint's state, also when it was removed."""
+    for kind in (Checkpoint, Tombstone):
+        if found := kind.objects.filter(pk=checkpoint_id).values_list("state_hash", flat=True).first():
+            return str(found)
+    return None
 
 
 def saved_as(branch: Branch, draft: Draft) -> Checkpoint | None:
@@ -91,6 +136,24 @@ def schema_of(agent: Agent, name: str, version: int) -> StateSchema:
     found = StateSchema.objects.filter(agent=agent, name=name, version=version).first()
     if found is None:
         raise NotFound(f"This agent has registered no version {version} of a state {name!r}.")
+    return found
+
+
+def removed_of(branch_ids: Iterable[uuid.UUID]) -> list[Gone]:
+    """What was removed of these branches, joined to stretches of numbers that one removal took, the highest first."""
+    stones = (
+        Tombstone.objects.filter(branch__in=branch_ids)
+        .select_related("removal", "branch")
+        .order_by("branch__created_at", "branch_id", "-number")
+    )
+    found: list[Gone] = []
+    for stone in stones.iterator(500):
+        last = found[-1] if found else None
+        same = last and (last.branch, last.removal) == (stone.branch, stone.removal)
+        if last and same and last.first == stone.number + 1:
+            found[-1] = replace(last, first=stone.number)
+        else:
+            found.append(Gone(stone.branch, stone.number, stone.number, stone.removal))
     return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 
@@ -106,6 +106,14 @@ def keep(tip: Tip, *, instead_of: uuid.UUID | None) -> None:
     """Remembers a checkpoint that was committed, in the place of the one that it follows."""
     _memory.drop(instead_of)
     _memory.put(tip)
+
+
+def forget(checkpoint_ids: Iterable[uuid.UUID]) -> None:
+    """Forgets checkpoints that were removed. Other processes may remember them, and never get to look: who asks for a
+    checkpoint reads its row first, or stands on it as a head, which is not removed.
+    """
+    for checkpoint_id in checkpoint_ids:
+        _memory.drop(checkpoint_id)
 
 
 def rows_of(checkpoint: Checkpoint) -> tuple[list[str], bytes]:

@@ -30,7 +30,8 @@ class Sight:
 def back(checkpoint: Checkpoint, path: str) -> Iterator[Sight]:
     """The value at `path` in a checkpoint, the one before it and so on, across forks, to the run's first.
 
-    What it tells is not checked against the hashes of the states, since it reads no whole state; `load` does that.
+    Of removed checkpoints it tells nothing: after one that is there comes the next older one that is. What it tells is
+    not checked against the hashes of the states, since it reads no whole state; `load` does that.
 
     Args:
         path: a JSON pointer into the state, below its root.
@@ -44,9 +45,7 @@ def back(checkpoint: Checkpoint, path: str) -> Iterator[Sight]:
     while here is not None:
         seen = _segment(here, keys)
         yield from reversed(seen)
-        first = seen[0].checkpoint
-        rows = Checkpoint.objects.defer("content")
-        here = rows.get(pk=first.parent_id) if first.parent_id else None
+        here = _before(seen[0].checkpoint)
 
 
 def value_in(text: str, keys: Sequence[str]) -> str | None:
@@ -62,6 +61,17 @@ def value_in(text: str, keys: Sequence[str]) -> str | None:
         else:
             return None
     return canonical.dumps(tree)
+
+
+def _before(first: Checkpoint) -> Checkpoint | None:
+    """The newest ancestor that is there; those between it and `first` may have been removed."""
+    rows = Checkpoint.objects.select_related("branch").defer("content")
+    older = rows.filter(branch_id=first.branch_id, number__lt=first.number).order_by("-number").first()
+    fork_of = first.branch.fork_of
+    if older is not None or fork_of is None:
+        return older
+    # A branch point stays as long as anything of a run does.
+    return rows.filter(pk=fork_of).first()
 
 
 def _keys(path: str) -> list[str]:

@@ -25,6 +25,7 @@ LAYERS = (
     ("reviews",),
     ("gates",),
     ("hosting",),
+    ("retention",),
 )
 RANK = {app: rank for rank, row in enumerate(LAYERS) for app in row}
 

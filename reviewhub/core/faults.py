@@ -24,6 +24,8 @@ POINTS = (
     "outcome.after_commit",
     "resume.after_claim",
     "resume.before_settle",
+    "prune.before_commit",
+    "prune.after_commit",
 )
 
 

@@ -11,6 +11,7 @@ from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.permissions import Action, Target
 from reviewhub.checkpoints.draft import draft
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.queries import saved
 from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import Actor
 from reviewhub.core.idempotency import answered, claim
@@ -35,17 +36,18 @@ def checkpoint(*, run: Run, body: wire.CheckpointSave, key: str, actor: Actor) -
         Superseded, StaleEpoch, RunEnded, StaleHead, BranchPaused: the branch is not where the agent thinks.
         Invalid: the state, or a hint about it, is wrong.
         IdempotencyConflict: the key was used with another body.
+        CheckpointRemoved: a repeat came after what it had saved was removed.
     """
     scope, body_digest = f"checkpoint:{run.pk}", canonical.body_digest(body.to_tree())
     before = answered(scope=scope, key=key, body_digest=body_digest)
     if before is not None:
-        return _saved(before)
+        return saved(uuid.UUID(before))
     branch = branch_of(run, body.branch)
     made = draft(branch=branch, message=body)
     with transaction.atomic(durable=True):
         kept = claim(scope=scope, key=key, body_digest=body_digest)
         if kept.answer is not None:
-            return _saved(kept.answer)
+            return saved(uuid.UUID(kept.answer))
         branch = lock_branch(branch.pk)
         check(branch, body.epoch)
         still_may(actor, Action.RUN_WRITE, Target(workspace_id=run.workspace_id, agent_id=run.agent_id))
@@ -56,7 +58,3 @@ def checkpoint(*, run: Run, body: wire.CheckpointSave, key: str, actor: Actor) -
         row = save(branch=branch, draft=made, actor=actor)
         kept.keep(status=201, answer=str(row.pk))
     return row
-
-
-def _saved(answer: str) -> Checkpoint:
-    return Checkpoint.objects.select_related("branch").get(pk=uuid.UUID(answer))

@@ -11,6 +11,7 @@ from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.permissions import Action
 from reviewhub.checkpoints.fork import fork as fork_checkpoint
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.queries import saved
 from reviewhub.core.actors import Actor
 from reviewhub.core.idempotency import claim
 from reviewhub.gates.carry_plan import carry_plan
@@ -19,6 +20,7 @@ from reviewhub.resumptions.enqueue import enqueue
 from reviewhub.reviews.targets import run_target
 from reviewhub.runs.derive import derive
 from reviewhub.runs.models import Branch
+from reviewhub.toolcalls.locks import lock_branch
 
 
 @setting_aside()
@@ -31,13 +33,16 @@ def fork(*, checkpoint: Checkpoint, body: wire.ForkBody, key: str, actor: Actor)
     Raises:
         AgentStopped: nothing of a stopped agent starts.
         NotAnyMore: who forks may not do so any more.
+        CheckpointRemoved: the checkpoint was removed meanwhile.
     """
     scope = f"fork:{checkpoint.pk}"
     with transaction.atomic():
         kept = claim(scope=scope, key=key, body_digest=canonical.body_digest(body.to_tree()))
         if kept.answer is not None:
-            first = Checkpoint.objects.select_related("branch").get(pk=uuid.UUID(kept.answer))
+            first = saved(uuid.UUID(kept.answer))
             return first.branch, first
+        # While its branch is locked nothing of the run is removed; the new branch then pins what it stands on.
+        lock_branch(checkpoint.branch_id)
         still_may(actor, Action.CHECKPOINT_FORK, run_target(checkpoint.run))
         branch, first = fork_checkpoint(
             checkpoint=checkpoint,

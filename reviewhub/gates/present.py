@@ -11,6 +11,7 @@ from typing import Any
 from reviewhub_agents import canonical, wire
 
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.queries import hash_of
 from reviewhub.gates.observe import Observed
 from reviewhub.gates.present_runs import checkpoint_ref
 from reviewhub.reviews.deciders import deciders
@@ -59,6 +60,8 @@ def pause_out(pause: Pause) -> wire.PauseOut:
         fields["settled_at"] = pause.settled_at
     if checkpoint is not None:
         fields["checkpoint"] = checkpoint_ref(checkpoint)
+    elif pause.checkpoint_id and (known := hash_of(pause.checkpoint_id)):
+        fields["checkpoint"] = wire.CheckpointRef(id=pause.checkpoint_id, hash=known)
     return wire.PauseOut(**fields | _where_to_go_on(branch))
 
 

@@ -28,6 +28,10 @@ class Run(Stateful):
     input = models.TextField(default="null")
     result = models.TextField(default="null")
     error = models.TextField(blank=True)
+    # The class that its agent named at the start, one of those that rules of the workspace are about.
+    retention_class = models.CharField(max_length=40, blank=True)
+    # When what this run said and held was erased; its ids and hashes stay.
+    erased_at = models.DateTimeField(null=True)
     started_by = models.ForeignKey(Member, null=True, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
@@ -81,3 +85,37 @@ class Branch(Stateful):
 
     def __str__(self) -> str:
         return self.name
+
+
+class RetentionRule(models.Model):
+    """How long checkpoints are kept: of one agent or all, of one class of runs or all. Empty is no limit.
+
+    `keep_last` counts checkpoints of a branch; `max_age_days` and `thin_days` count from a checkpoint's save,
+    `decided_days` and `delete_days` from the end of the run. `retention.rules` says what they mean.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="retention_rules")
+    agent = models.ForeignKey(Agent, null=True, on_delete=models.PROTECT, related_name="retention_rules")
+    run_class = models.CharField(max_length=40, blank=True)
+    keep_last = models.PositiveIntegerField(null=True)
+    max_age_days = models.PositiveIntegerField(null=True)
+    thin_days = models.PositiveIntegerField(null=True)
+    decided_days = models.PositiveIntegerField(null=True)
+    delete_days = models.PositiveIntegerField(null=True)
+    version = models.PositiveIntegerField(default=1)
+    author_name = models.CharField(max_length=200)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "agent", "run_class"], name="retention_rule_of_agent_once"
+            ),
+            models.UniqueConstraint(
+                fields=["workspace", "run_class"], condition=Q(agent=None), name="retention_rule_of_all_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent or 'all agents'} {self.run_class or 'all runs'}"

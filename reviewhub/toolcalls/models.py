@@ -21,7 +21,10 @@ class Pause(Stateful):
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="pauses")
     branch = models.ForeignKey(Branch, on_delete=models.PROTECT, related_name="pauses")
-    checkpoint = models.ForeignKey(Checkpoint, null=True, on_delete=models.PROTECT, related_name="+")
+    # May have been removed by retention since; then its tombstone is there.
+    checkpoint = models.ForeignKey(
+        Checkpoint, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False
+    )
     state = models.CharField(max_length=8, choices=PauseState.choices)
     open_calls = models.PositiveIntegerField()
     version = models.PositiveIntegerField(default=1)
@@ -53,7 +56,10 @@ class ToolCall(Stateful):
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="tool_calls")
     branch = models.ForeignKey(Branch, on_delete=models.PROTECT, related_name="tool_calls")
     pause = models.ForeignKey(Pause, null=True, on_delete=models.PROTECT, related_name="tool_calls")
-    checkpoint = models.ForeignKey(Checkpoint, null=True, on_delete=models.PROTECT, related_name="+")
+    # May have been removed by retention since; then its tombstone is there.
+    checkpoint = models.ForeignKey(
+        Checkpoint, null=True, on_delete=models.PROTECT, related_name="+", db_constraint=False
+    )
     mode = models.CharField(max_length=8, choices=Mode.choices, default=Mode.GATED)
     position = models.PositiveIntegerField(default=0)
     call_id = models.CharField(max_length=255, blank=True)

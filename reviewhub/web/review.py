@@ -11,7 +11,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
-from reviewhub.checkpoints.load import CorruptCheckpoint, load
+from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load
+from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.clock import now
 from reviewhub.core.display import arguments
 from reviewhub.core.errors import NotFound
@@ -228,13 +229,14 @@ def _first(form: list[Field]) -> str:
 
 def _talk(row: ReviewRequest) -> Talk | None:
     """The end of the conversation at the gate; a broken checkpoint costs this part only, the arguments stand apart."""
-    checkpoint = row.tool_call.checkpoint
+    saved = row.tool_call.checkpoint_id
+    checkpoint = Checkpoint.objects.filter(pk=saved).first() if saved else None
     if checkpoint is None:
         return None
     try:
         with setting_aside():
             return talk(load(checkpoint))
-    except CorruptCheckpoint:
+    except (CorruptCheckpoint, CheckpointRemoved):
         return None
 
 

@@ -15,7 +15,7 @@ from reviewhub_agents import wire
 from reviewhub.accounts.models import Agent
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
 from reviewhub.checkpoints import queries as checkpoints
-from reviewhub.checkpoints.load import CorruptCheckpoint, load
+from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.idempotency import check_key
@@ -206,7 +206,7 @@ def _state(chosen: Checkpoint | None) -> Opened | None:
     try:
         with setting_aside():
             return opened(load(chosen))
-    except CorruptCheckpoint:
+    except (CorruptCheckpoint, CheckpointRemoved):
         return None
 
 

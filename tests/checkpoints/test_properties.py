@@ -1,9 +1,10 @@
-"""Whatever is saved comes back; whatever trees of saves, forks and rewrites grow, all is what a model says it is."""
+"""Whatever is saved comes back; whatever trees of saves, forks, rewrites and removals grow, a model says the same."""
 
 from __future__ import annotations
 
 import copy
 import random
+import uuid
 from typing import Any
 
 import pytest
@@ -16,11 +17,13 @@ from reviewhub.checkpoints import change, recall, values
 from reviewhub.checkpoints.fork import fork
 from reviewhub.checkpoints.history import history
 from reviewhub.checkpoints.load import load_states
-from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.models import Blob, Checkpoint, Tombstone
 from reviewhub.checkpoints.tree import read_state
 from reviewhub.core.actors import SYSTEM
 from reviewhub.gates.rewrite import rewrite
-from reviewhub.runs.models import Branch
+from reviewhub.retention.estimate import estimate
+from reviewhub.retention.prune import prune
+from reviewhub.runs.models import Branch, RetentionRule, Run
 from reviewhub.runs.start import start
 from tests.cast import Cast, by_key, make_test_agent
 from tests.checkpoints.conftest import put_message, read
@@ -53,12 +56,16 @@ class Model:
     def __init__(self, mains: list[Branch]) -> None:
         self.ways: dict[Branch, list[tuple[Checkpoint, Any]]] = {main: [] for main in mains}
         self.closed: set[Branch] = set()
+        self.gone: set[uuid.UUID] = set()
 
     def step(self, dice: random.Random) -> None:
-        """One random act: save whole, save by hints, fork from anywhere, or a person's rewrite."""
+        """One random act: save whole, save by hints, fork from anywhere, a person's rewrite, or a removal."""
         branch = dice.choice([each for each in self.ways if each not in self.closed])
         way = self.ways[branch]
-        act = dice.choice(["whole"] * 3 + ["hints"] * 5 + ["fork", "rewrite"]) if way else "whole"
+        act = dice.choice(["whole"] * 3 + ["hints"] * 5 + ["fork", "rewrite", "prune"]) if way else "whole"
+        if act == "prune":
+            self.prune(dice, branch.run_id)
+            return
         if act in ("fork", "rewrite"):
             self.branch_off(dice, act, branch)
             return
@@ -68,9 +75,23 @@ class Model:
         branch.refresh_from_db()
         way.append((put_message(branch, message), after))
 
+    def prune(self, dice: random.Random, run_id: uuid.UUID) -> None:
+        """A rule that is no older than this moment takes what it takes; the model learns from the tombstones."""
+        rule = dice.choice([{"keep_last": dice.randrange(1, 9)}, {"thin_days": 0}, {"max_age_days": 0}])
+        workspace = Run.objects.get(pk=run_id).workspace_id
+        RetentionRule.objects.all().delete()
+        RetentionRule.objects.create(workspace_id=workspace, author_name="Alice", **rule)
+        expected = estimate(Run.objects.get(pk=run_id))
+        assert prune(run_id=run_id) == expected
+        assert prune(run_id=run_id).is_nothing
+        hashes = {row.id: row.state_hash for way in self.ways.values() for row, _ in way}
+        for stone in Tombstone.objects.filter(removal__run_id=run_id):
+            assert stone.state_hash == hashes[stone.pk]
+            self.gone.add(stone.pk)
+
     def branch_off(self, dice: random.Random, act: str, branch: Branch) -> None:
         way = self.ways[branch]
-        at = dice.randrange(len(way))
+        at = dice.choice([at for at, (row, _) in enumerate(way) if row.id not in self.gone])
         origin, tree = way[at]
         if origin.branch in self.closed:
             act = "fork"
@@ -93,10 +114,12 @@ class Model:
         """Every checkpoint of every way is what the model says, read one by one, together, and compared."""
         for branch, way in self.ways.items():
             branch.refresh_from_db()
+            assert branch.head == (way[-1][0].id if way else None)
+            assert branch.head not in self.gone and branch.fork_of not in self.gone
+            way = [(row, tree) for row, tree in way if row.id not in self.gone]
             assert [row.id for row in history(branch=branch, limit=200).rows] == [
                 row.id for row, _ in reversed(way)
             ]
-            assert branch.head == (way[-1][0].id if way else None)
             texts = [canonical.dumps(tree) for _, tree in way]
             recall.forget_all()
             assert [read(row) for row, _ in way] == texts
@@ -176,8 +199,16 @@ def test_random_trees_of_several_runs_are_what_the_model_says(cast: Cast, seed: 
             recall.forget_all()
         model.step(dice)
     model.check()
+    for main in mains:
+        model.prune(dice, main.run_id)
+    # Rows of one short chain stand on each other; close boundaries are what lets some go.
+    assert bool(model.gone) == (change.MANIFEST_ROWS == 5)
+    model.check()
     rows = Checkpoint.objects.values_list("run_id", "branch__run_id", "workspace_id")
     assert all(run == of_branch and workspace == cast.workspace.id for run, of_branch, workspace in rows)
+    needed: set[tuple[uuid.UUID, bytes]] = set()
     for row in Checkpoint.objects.select_related("branch"):
         named = {hash_ for skeleton in recall.skeletons(recall.rows_of(row)[0]) for hash_ in skeleton.blobs()}
         assert len(recall.blobs_in(row.run_id, named)) == len(named)
+        needed |= {(row.run_id, bytes.fromhex(hash_)) for hash_ in named}
+    assert {(run, bytes(hash_)) for run, hash_ in Blob.objects.values_list("run_id", "hash")} == needed
