@@ -18,6 +18,7 @@ from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.clock import now
 from reviewhub.gates.start import start as start_agent
 from reviewhub.gates.stop import stop as stop_agent
+from reviewhub.plans.models import PlanVersion, StepMark
 from reviewhub.resumptions.models import Resumption
 from reviewhub.retention.estimate import Estimate
 from reviewhub.retention.prune import prune
@@ -271,6 +272,45 @@ def stop_start(at: Scene) -> None:
     start_agent(agent_id=agent.pk, actor=ALICE)
 
 
+def plan_plan(at: Scene) -> None:
+    """Two plan on from one version: the second is told which one is in force; on two branches both may."""
+    run = at.agent.run()["id"]
+    twin = AgentHttp(token=at.agent.token)
+    steps = [{"id": "a", "title": "A"}]
+    replies = together(
+        lambda: at.agent.post(f"/runs/{run}/plans", {"steps": steps, "base": 0}),
+        lambda: twin.post(f"/runs/{run}/plans", {"steps": steps, "base": 0}),
+    )
+    assert sorted(_statuses(replies)) == [201, 409], replies
+    loser = next(reply for reply in replies if reply.status == 409)
+    assert (loser.code, loser.json["version"]) == ("stale_plan", 1)
+    saved = at.agent.post(f"/runs/{run}/checkpoints", {"state": {}}).ok(201)
+    fork = at.agent.post(f"/checkpoints/{saved['id']}/fork", {}).ok(201)["branch"]["name"]
+    why = {"kind": "agent"}
+    replies = together(
+        lambda: at.agent.post(f"/runs/{run}/plans", {"steps": steps, "base": 1, "why": why}),
+        lambda: twin.post(f"/runs/{run}/plans", {"steps": steps, "base": 2, "why": why, "branch": fork}),
+        lambda: at.people[0].post(f"/runs/{run}/plans/2/restore", {"base": 1, "reason": "better"}),
+    )
+    assert replies[1].status == 201, replies
+    assert sorted([replies[0].status, replies[2].status]) == [201, 409], replies
+    assert sorted(PlanVersion.objects.filter(run=run).values_list("number", flat=True)) == [1, 2, 3, 4]
+
+
+def mark_mark(at: Scene) -> None:
+    """Two mark one step: the marks come one after the other, and none is lost."""
+    run = at.agent.run()["id"]
+    twin = AgentHttp(token=at.agent.token)
+    at.agent.post(f"/runs/{run}/plans", {"steps": [{"id": "a", "title": "A"}]}).ok(201)
+    path = f"/runs/{run}/plans/1/marks"
+    replies = together(
+        lambda: at.agent.post(path, {"marks": [{"step": "a", "status": "done"}]}),
+        lambda: twin.post(path, {"marks": [{"step": "a", "status": "skipped"}]}),
+    )
+    assert sorted(_statuses(replies)) == [200, 409], replies
+    assert StepMark.objects.filter(version__run=run).count() == 1
+
+
 RACES = (
     decide_decide,
     decide_expire,
@@ -282,6 +322,8 @@ RACES = (
     save_save,
     prune_fork,
     prune_pause,
+    plan_plan,
+    mark_mark,
     disable_decide,
     revoke_consume,
     stop_start,

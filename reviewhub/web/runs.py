@@ -32,6 +32,7 @@ from reviewhub.toolcalls.models import ToolCall
 from reviewhub.web.access import actor, page
 from reviewhub.web.called import called
 from reviewhub.web.forms import text_in, words
+from reviewhub.web.plan_view import lane
 from reviewhub.web.render import may, show
 from reviewhub.web.run_graph import Line, draw, lanes
 from reviewhub.web.run_weight import scales
@@ -171,6 +172,7 @@ def _context(
         "lines": _lines(found.rows, branches, calls, state_of),
         "graph": draw(_lines(found.rows, branches, calls, state_of)),
         "next": found.next,
+        "lane": lane(row.pk, branches),
         "calls": called(calls),
         "calls_cut": len(calls) == CALLS,
         "chosen": state_of,

@@ -51,6 +51,13 @@ def hostile(cast: Cast, word: str) -> tuple[ReviewRequest, AgentHttp]:
         facts={NAME: word[:3000]},
         labels={NAME[:40]: NAME},
     )
+    steps = [{"id": NAME[:99], "title": word[:400], "steps": [{"id": "b", "title": NAME}]}]
+    plan = {"steps": steps, "assumptions": [{"id": NAME[:99], "text": word[:9000]}]}
+    agent.post(f"/runs/{run}/plans", plan).ok(201)
+    mark = {"step": NAME[:99], "status": "running", "note": word[:9000]}
+    agent.post(f"/runs/{run}/plans/1/marks", {"marks": [mark]}).ok()
+    why = {"kind": "contradicted", "assumption": NAME[:99], "text": word[:9000]}
+    agent.post(f"/runs/{run}/plans", {"steps": [{"id": "b", "title": word[:400]}], "why": why}).ok(201)
     paused = agent.pause(run, asked, checkpoint={"state": state, "node": NAME[:100]}).ok()
     row = ReviewRequest.objects.get(pk=paused["tool_calls"][0]["request"]["id"])
     bob = PersonHttp(cast.bob)
@@ -86,7 +93,8 @@ def test_no_text_widens_a_page(cast: Cast, visit: Visit, width: int, word: str) 
     for path in (
         "/northwind/queue", at, f"{at}?mode=edit", f"{at}?mode=edit&json=1", f"{at}?mode=reject",
         f"{at}/value?of=claims&path=/reason",
-        f"/northwind/runs/{row.run_id}", "/northwind/runs", "/northwind/audit", "/northwind/agents",
+        f"/northwind/runs/{row.run_id}",
+        f"/northwind/runs/{row.run_id}/plan/1?with=2", "/northwind/runs", "/northwind/audit", "/northwind/agents",
         "/northwind/people", "/northwind/tools", "/northwind/policy", "/northwind/policy/edit", "/account",
         "/northwind/audit?kind=request.opened", "/northwind/nothing",
     ):  # fmt: skip

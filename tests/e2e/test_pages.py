@@ -228,3 +228,29 @@ def test_filters_keep_their_words_on_a_phone(cast: Cast, agent: AgentHttp, visit
     )
     assert page.locator(".pill").count() > 4
     assert page.evaluate(cut) == 0
+
+
+def test_a_new_version_of_the_plan_comes_without_a_reload(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    run = agent.run()["id"]
+    page = visit(cast.bob, f"/northwind/runs/{run}")
+    is_live(page)
+    expect(page.locator("#plan")).to_be_hidden()
+    for number, title in enumerate(("Ask the carrier", "Refund the price")):
+        body = {"steps": [{"id": "a", "title": title}], "why": {"kind": "failures", "failures": 2}}
+        agent.post(f"/runs/{run}/plans", body).ok(201)
+        expect(page.locator("#plan .plan")).to_contain_text(title, timeout=PATIENCE)
+        expect(page.locator("#plan .vers li")).to_have_count(number + 1)
+
+
+def test_the_plan_goes_back_without_a_script(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    run = agent.run()["id"]
+    for title in ("Ask the carrier", "Refund the price"):
+        body = {"steps": [{"id": "a", "title": title}], "why": {"kind": "agent", "text": "shorter"}}
+        agent.post(f"/runs/{run}/plans", body).ok(201)
+    page = visit(cast.bob, f"/northwind/runs/{run}", java_script_enabled=False)
+    page.click("#plan >> text=Version 1")
+    page.fill("#re", "It was better")
+    page.check("[name=sure]")
+    page.click("text=Put version 1 in force")
+    expect(page.locator("#plan .plan")).to_contain_text("Ask the carrier")
+    expect(page.locator("#plan .vers")).to_contain_text("Version 1 restored: It was better")

@@ -13,6 +13,7 @@ from reviewhub.accounts.models import Member
 from reviewhub.checkpoints.draft import draft
 from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import SYSTEM
+from reviewhub.plans.models import PlanVersion
 from tests.cast import Cast, make_test_agent
 from tests.web.make import waiting
 
@@ -37,7 +38,17 @@ def ids(cast: Cast) -> dict[str, Any]:
     tool = row.agent.tools.get()
     made = draft(branch=row.run.branches.get(), message=wire.CheckpointIn.from_tree({"state": {}}))
     found = save(branch=row.run.branches.get(), draft=made, actor=SYSTEM)
+    PlanVersion.objects.create(
+        workspace=cast.workspace,
+        run=row.run,
+        branch=row.run.branches.get(),
+        number=1,
+        content='{"assumptions":[],"steps":[{"id":"a","title":"Look"}]}',
+        why_kind="first",
+        author_kind="agent",
+    )
     return {
+        "<int:version>": 1,
         "<int:number>": row.number,
         "<uuid:run_id>": row.run_id,
         "<uuid:checkpoint_id>": found.pk,
