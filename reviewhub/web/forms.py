@@ -13,7 +13,7 @@ from reviewhub.core.errors import Invalid, ReviewHubError
 from reviewhub.core.text import fault_of
 
 # Arguments and answers, which may be as large as the API takes them; every other field is a text.
-LARGE = frozenset({"raw", "value", "try-arguments"})
+LARGE = frozenset({"raw", "value", "try-arguments", "changes"})
 ARGUMENT = "f:"
 
 

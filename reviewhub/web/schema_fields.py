@@ -89,12 +89,12 @@ def changes(
         given = posted.get(f"f:{one.path}")
         if one.control == "switch" and given is None and f"w:{one.path}" in posted:
             given = "false"
-        if one.control == "locked" or given is None or _same(given, one):
+        if one.control == "locked" or given is None or is_same(given, one):
             filled.append(one)
             continue
         given = given.replace("\r\n", "\n")
         try:
-            found.append({"op": "set", "path": one.path, "value": _value(given, one)})
+            found.append({"op": "set", "path": one.path, "value": value_in(given, one)})
             error = ""
         except ValueError as problem:
             error = str(problem)
@@ -207,14 +207,15 @@ def _restored(tree: Tree, words: Mapping[str, Tree]) -> Tree:
     return words.get(tree, tree) if isinstance(tree, str) else tree
 
 
-def _same(given: str, one: Field) -> bool:
+def is_same(given: str, one: Field) -> bool:
     """Whether the browser sent back what it was shown; it writes every line break as CR LF."""
     return given.replace("\r\n", "\n").replace("\r", "\n") == one.value.replace("\r\n", "\n").replace(
         "\r", "\n"
     )
 
 
-def _value(given: str, one: Field) -> Tree:
+def value_in(given: str, one: Field) -> Tree:
+    """The value that a control of a form means. Raises ValueError with a sentence for what is none."""
     if one.control == "number":
         try:
             return Number(given.strip())
@@ -262,7 +263,7 @@ def _field(key: str, tree: dict[str, Tree], rules: Any, secret_paths: frozenset[
         return Field(path, name, key, "number", value.literal, "", describes)
     if isinstance(value, str):
         # A text that a form control would change by itself (a lone CR, a control character) is edited as JSON.
-        if _survives(value):
+        if survives(value):
             is_long = len(value) > LONG or "\n" in value
             return Field(path, name, key, "long" if is_long else "text", value, "", describes)
         said = f"{describes}, as JSON: it holds hidden or look-alike characters"
@@ -275,7 +276,7 @@ def _holds_secret(path: str, key: str, value: Tree, secret_paths: frozenset[str]
     return is_secret_key(key) or is_marked or bool(secret_values({key: value}, frozenset()))
 
 
-def _survives(text: str) -> bool:
+def survives(text: str) -> bool:
     """Whether a browser's form control gives this text back as it is and shows all of it."""
     return all(piece.kind not in ("control", "foreign") for piece in segments.split(text, mask=False))
 

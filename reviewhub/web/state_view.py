@@ -106,7 +106,13 @@ class _Here:
 
 
 def look(
-    state: State, *, path: str = "", start: int = 0, sheet: int = 1, schema: str = "", most: int = MOST_PARTS
+    state: State,
+    *,
+    path: str = "",
+    start: int = 0,
+    sheet: int = 1,
+    schema: str = "",
+    most_rows: int | None = None,
 ) -> Look:
     """The place `path` of a state.
 
@@ -115,7 +121,7 @@ def look(
         start: the first part to show of a list or object.
         sheet: which sheet of a long text, from 1.
         schema: the state's JSON Schema, for what it marks `writeOnly`.
-        most: parts to show.
+        most_rows: values to show; MOST_ROWS if nothing is said.
 
     Raises:
         Invalid: there is no such place, or it is too large to be opened on a page.
@@ -138,8 +144,8 @@ def look(
         )
     if not 0 <= start <= max(count - 1, 0):
         raise Invalid.at("/from", f"there are {count} values here, the first is 0", "out_of_range")
-    budget = _Budget(MOST_BYTES, MOST_ROWS)
-    inside = _children(here.value, start, min(most, MOST_PARTS))
+    budget = _Budget(MOST_BYTES, most_rows or MOST_ROWS)
+    inside = _children(here.value, start, MOST_PARTS)
     parts = tuple(_part(here, key, value, budget) for key, value in inside)
     return Look(
         path=path, crumbs=crumbs, kind=_kind(here.value), size=size, count=count, start=start, parts=parts

@@ -43,6 +43,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "checkpoints/<uuid:checkpoint_id>/trace": ("get", "ok ok 404 ok"),
     "runs/<uuid:run_id>/plan/<int:version>": ("get", "ok ok 404 ok"),
     "runs/<uuid:run_id>/plan/<int:version>/restore": ("post", "403 ok 404 403"),
+    "checkpoints/<uuid:checkpoint_id>/rewrite": ("get", "403 ok 404 403"),
     "checkpoints/<uuid:checkpoint_id>/fork": ("post", "403 ok 404 403"),
     "audit": ("get", "ok 403 403 ok"),
     "policy": ("get", "ok ok ok ok"),

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from reviewhub.accounts.models import Member
+from reviewhub.checkpoints.load import load
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.runs.models import Branch
 from reviewhub.web import differing, state_view
 from tests.cast import Cast
-from tests.driver import AgentHttp, PersonHttp, agent_of
+from tests.driver import AgentHttp, PersonHttp, agent_of, call
 
 As = Callable[[Member], Client]
 SECRET = "sk_live_abcdefghijklmnop1234"
@@ -177,3 +183,146 @@ def test_what_a_schema_marks_is_hidden_at_its_place() -> None:
     assert found == {"/people/7/phone"}
     assert state_view.write_only_at(schema, ("people", 7, "phone"), "1") == {"/people/7/phone"}
     assert state_view.write_only_at(schema, ("other",), "1") == frozenset()
+
+
+def form_of(shown: str) -> dict[str, str]:
+    """What a browser would send of the page's form, without its buttons."""
+    found = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', shown))
+    found |= dict(re.findall(r'<input class="in[^"]*" id="[^"]*" name="([^"]+)" value="([^"]*)"', shown))
+    areas = re.findall(
+        r'<textarea class="in[^"]*" id="[^"]*" name="([^"]+)"[^>]*>\n?([^<]*)</textarea>', shown
+    )
+    found |= dict(areas)
+    for name, options in re.findall(
+        r'<select class="in[^"]*"(?: id="[^"]*")? name="([^"]+)">(.*?)</select>', shown
+    ):
+        values = re.findall(r'<option value="([^"]*)"( selected)?>', options)
+        found[name] = next((value for value, on in values if on), values[0][0])
+    return {unescape(name): unescape(value) for name, value in found.items()}
+
+
+def test_a_person_rewrites_and_is_told_what_stays_done(cast: Cast, as_: As, agent: AgentHttp) -> None:
+    agent.put("/tools/refund", {"effect": "once"}).ok(200, 201)
+    bob = PersonHttp(cast.bob)
+    run = agent.run()["id"]
+    raw = '{"state":{"amount":1240.00,"api_key":"KEY","log":["a","b","c"],"paid":true,"who":"Kim"}}'.replace(
+        "KEY", SECRET
+    )
+    first = agent.post(f"/runs/{run}/checkpoints", raw=raw.encode()).ok(201)
+    (done,) = agent.pause(run, call()).ok(201)["tool_calls"]
+    bob.decide(done, "approve").ok()
+    agent.consume(done).ok()
+    agent.outcome(done).ok()
+    agent.pause(run, call("mail", "c2")).ok(201)
+    client = as_(cast.bob)
+    address = f"/northwind/checkpoints/{first['id']}/rewrite"
+    shown = client.get(address).content.decode()
+    assert SECRET not in shown
+    form = form_of(shown)
+    assert (form["f:/amount"], form["f:/paid"], "f:/api_key" in form) == ("1240.00", "true", False)
+    same = client.post(address, form | {"do": "take"}).content.decode()
+    assert "Your changes" not in same, "what nobody touched is no change"
+    given = {"f:/amount": "1240.10", "f:/paid": "false", "r:/log/0": "on", "r:/log/2": "on"}
+    taken = client.post(address, form | given | {"do": "take"}).content.decode()
+    form = form_of(taken)
+    assert [one["path"] for one in json.loads(form["changes"])] == ["/amount", "/paid", "/log/2", "/log/0"]
+    more = {"op": "insert", "at": "/log/-", "as": "text", "value": "d\r\ne"}
+    no_reason = client.post(address, form | more | {"do": "preview"})
+    assert no_reason.status_code == 422
+    form = form_of(no_reason.content.decode()) | {"reason": "wrong amount"}
+    asked = client.post(address, form | {"do": "preview"}).content.decode()
+    assert "Already done, will not be undone" in asked
+    assert "Withdrawn" in asked
+    assert Branch.objects.count() == 1
+    form = form_of(asked)
+    back = client.post(address, form | {"back": "1"}).content.decode()
+    assert form_of(back)["changes"] == form["changes"]
+    answer = client.post(address, form | {"do": "confirm"})
+    assert answer.status_code == 302
+    made = Checkpoint.objects.get(branch__fork_of=first["id"])
+    assert answer.headers["Location"] == f"/northwind/checkpoints/{made.pk}"
+    told = client.get(answer.headers["Location"]).content.decode()
+    assert "Already done, will not be undone" in told
+    assert load(made) == (
+        '{"amount":1240.10,"api_key":"KEY","log":["b","d\\ne"],"paid":false,"who":"Kim"}'.replace(
+            "KEY", SECRET
+        )
+    )
+    assert made.reason == "wrong amount"
+
+
+def test_a_stale_form_is_told_who_and_when(cast: Cast, as_: As, agent: AgentHttp) -> None:
+    run = agent.run()["id"]
+    first = save(agent, run, state={"n": 1})
+    client = as_(cast.bob)
+    address = f"/northwind/checkpoints/{first['id']}/rewrite"
+    form = form_of(client.get(address).content.decode()) | {"f:/n": "2", "reason": "why not"}
+    form = form_of(client.post(address, form | {"do": "preview"}).content.decode())
+    save(agent, run, state={"n": 5})
+    stale = client.post(address, form | {"do": "confirm"})
+    assert stale.status_code == 409
+    shown = stale.content.decode()
+    assert "Nothing was rewritten: the branch has gone on" in shown
+    assert "Support agent" in shown
+    cast.alice.teams.add(cast.support)
+    PersonHttp(cast.alice).post(f"/checkpoints/{first['id']}/rewrite", {"reason": "mine"}).ok(201)
+    over = client.post(address, form_of(shown) | {"do": "confirm"})
+    assert over.status_code == 409
+    assert "Alice" in over.content.decode()
+    assert "the branch is superseded" in over.content.decode()
+    assert "why not" in over.content.decode(), "what was put together is not lost"
+    assert client.get(address).status_code == 409
+    assert Branch.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"f:/n": "x"}, "Write a number"),
+        ({"at": "/no/where", "value": "1"}, "there is no /no/where"),
+        ({"at": "/n", "value": "{"}, "not JSON"),
+        ({"at": "n", "value": "1"}, "starts with /"),
+        ({"value": "1"}, "where the value belongs"),
+        ({"at": "/n", "op": "insert", "value": "1"}, "exists already"),
+        ({"at": "/n", "op": "explode", "value": "1"}, "sets, inserts or removes"),
+        ({"changes": "[1]"}, "object with op"),
+        ({"changes": "x"}, "damaged"),
+        ({"from": "-1"}, "is a number"),
+        ({"at": "/n", "as": "text", "value": "a\x00b"}, "U+0000"),
+    ],
+)
+def test_what_does_not_fit_is_said_and_the_form_kept(
+    cast: Cast, as_: As, agent: AgentHttp, given: dict[str, str], said: str
+) -> None:
+    first = save(agent, agent.run()["id"], state={"n": 1, "l": []})
+    client = as_(cast.bob)
+    address = f"/northwind/checkpoints/{first['id']}/rewrite"
+    form = form_of(client.get(address).content.decode()) | {"reason": "my words"}
+    answer = client.post(address, form | given | {"do": "preview"})
+    assert answer.status_code == 422
+    shown = unescape(answer.content.decode())
+    assert said in shown
+    assert "my words" in shown
+    assert given.get("value", "").replace("\x00", "\ufffd") in shown
+    assert Branch.objects.count() == 1
+
+
+def test_a_large_state_is_edited_place_by_place(
+    cast: Cast, as_: As, agent: AgentHttp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_view, "MOST_BYTES", 3000)
+    first = save(agent, agent.run()["id"], state={"log": [{"t": f"entry {n}"} for n in range(500)], "n": 1})
+    client = as_(cast.bob)
+    address = f"/northwind/checkpoints/{first['id']}/rewrite"
+    form = form_of(client.get(address).content.decode())
+    assert not any(name.startswith("f:/log") for name in form)
+    inside = form_of(client.post(address, form | {"f:/n": "2", "open": "/log@300"}).content.decode())
+    assert json.loads(inside["changes"]) == [{"op": "set", "path": "/n", "value": 2}]
+    assert inside["f:/log/300/t"] == "entry 300"
+    asked = client.post(
+        address, inside | {"f:/log/300/t": "mine", "reason": "r", "do": "preview"}
+    ).content.decode()
+    client.post(address, form_of(asked) | {"do": "confirm"})
+    made = Checkpoint.objects.get(branch__fork_of=first["id"])
+    tree = json.loads(load(made))
+    assert (tree["n"], tree["log"][300], tree["log"][299]) == (2, {"t": "mine"}, {"t": "entry 299"})

@@ -1,0 +1,271 @@
+"""Rewriting a run's state: a form, a look at what it means, and the rewrite. Without JavaScript.
+
+Nothing is kept between the steps but in the form itself: the changes so far travel as a list, which the server applies
+to the checkpoint (that never changes) each time. So what nobody touched never went through a browser.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from reviewhub_agents import canonical, wire
+from reviewhub_agents.canonical import BadJson, Tree
+
+from reviewhub.accounts.permissions import Action, MemberCaller
+from reviewhub.checkpoints.difference import between
+from reviewhub.checkpoints.edit import edited
+from reviewhub.checkpoints.fork import beginning
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.tree import State
+from reviewhub.core.changes import parse_changes
+from reviewhub.core.display.masking import masked
+from reviewhub.core.errors import Conflict, Invalid, ReviewHubError, TooLarge
+from reviewhub.core.limits import limits
+from reviewhub.gates.consequences import consequences
+from reviewhub.gates.rewrite import rewrite as rewrite_run
+from reviewhub.web.access import actor, page
+from reviewhub.web.checkpoints import about, find, number_in, read_state, schema_of, touched
+from reviewhub.web.differing import MOST, MOST_BYTES, listed
+from reviewhub.web.forms import text_in, words
+from reviewhub.web.render import show
+from reviewhub.web.state_fields import MOST_ROWS, Group, by_path, groups, read
+from reviewhub.web.state_view import Look, hides, look
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a person has put together so far, and the place of the state that they look at."""
+
+    changes: list[Tree] = field(default_factory=list)
+    reason: str = ""
+    path: str = ""
+    start: int = 0
+    errors: tuple[str, ...] = ()
+    groups: list[Group] | None = None
+    typed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The changes as they travel in the form."""
+        return canonical.dumps(self.changes)
+
+    @property
+    def listed(self) -> list[tuple[int, str, str, str]]:
+        """Each change: its place, what it does, where, and with which value, secrets masked."""
+        return [_told(at, one) for at, one in enumerate(self.changes) if isinstance(one, dict)]
+
+    def refused(self, *errors: str) -> Draft:
+        """The same with reasons why it cannot be taken."""
+        return replace(self, errors=(*self.errors, *errors))
+
+
+def _again(request: HttpRequest, caller: MemberCaller, row: Checkpoint, error: Invalid) -> HttpResponse:
+    given = request.POST
+    draft = Draft(reason=given.get("reason", ""), errors=tuple(words(error)), typed=_typed(given))
+    return _form(request, caller, row, draft, status=error.status)
+
+
+@page(Action.CHECKPOINT_REWRITE, of=find, again=_again)
+def rewrite(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpResponse:
+    """The form by GET (`?path=` opens a place of the state); by POST one of its steps, `do` says which."""
+    if request.method != "POST":
+        given = request.GET
+        start = number_in(given.get("from", "0"), "/from")
+        return _form(request, caller, row, Draft(path=given.get("path", ""), start=start))
+    return _step(request, caller, row)
+
+
+def _step(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpResponse:
+    given = request.POST
+    draft = Draft(
+        changes=_pending(given.get("changes", "")),
+        reason=text_in(request, "reason"),
+        path=given.get("path", ""),
+        start=number_in(given.get("from", "0"), "/from"),
+    )
+    if given.get("do") == "confirm":
+        return _confirm(request, caller, row, draft)
+    if "drop" in given:
+        at = number_in(given["drop"], "/drop")
+        return _form(request, caller, row, replace(draft, changes=_without(draft.changes, at)))
+    if not given.get("back"):
+        draft = _taken(given, row, draft)
+    if draft.errors:
+        return _form(request, caller, row, draft, status=422)
+    if "open" in given:
+        place, _, first = given["open"].rpartition("@")
+        return _form(request, caller, row, replace(draft, path=place, start=number_in(first, "/open")))
+    if given.get("do") == "preview":
+        return _preview(request, caller, row, draft)
+    return _form(request, caller, row, draft)
+
+
+def _taken(given: QueryDict, row: Checkpoint, draft: Draft) -> Draft:
+    """The draft with the changes that the form's fields mean; or with errors, and as it was filled in."""
+    state = _after(row, draft.changes)
+    _, shown = _shown(row, state, draft)
+    removed = frozenset(name[2:] for name in given if name.startswith("r:"))
+    found, filled = read(given.dict(), shown, removed)  # type: ignore[arg-type]
+    errors = [f"{one.path}: {one.error}" for group in filled for one in group.fields if one.error]
+    try:
+        found += by_path(given.dict())  # type: ignore[arg-type]
+    except ValueError as problem:
+        errors.append(str(problem))
+    changes = [*draft.changes, *found]
+    if not errors:
+        try:
+            _body(changes, draft.reason or "-")
+            _after(row, changes)
+        except (Invalid, BadJson, TooLarge) as problem:
+            errors += words(problem) if isinstance(problem, ReviewHubError) else _faults(problem)
+    if errors:
+        return replace(draft, groups=filled, typed=_typed(given)).refused(*errors)
+    return replace(draft, changes=changes)
+
+
+def _preview(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft) -> HttpResponse:
+    """What the rewrite means, and the last question."""
+    if not draft.reason:
+        return _form(
+            request, caller, row, draft.refused("Say why; the record and the agent's people read it."), 422
+        )
+    return _asked(request, caller, row, draft)
+
+
+def _asked(
+    request: HttpRequest,
+    caller: MemberCaller,
+    row: Checkpoint,
+    draft: Draft,
+    conflict: Conflict | None = None,
+) -> HttpResponse:
+    try:
+        found = consequences(row)
+        first = beginning(checkpoint=row, changes=draft.changes, reason=draft.reason)
+    except Conflict as over:
+        return _over(request, caller, row, draft, over)
+    except (Invalid, TooLarge) as problem:
+        return _form(request, caller, row, draft.refused(*words(problem)), 422)
+    changes = between(read_state(row), first.placed.state, most=MOST, most_bytes=MOST_BYTES)
+    context = about(caller, row) | {
+        "draft": draft,
+        "changes": listed(changes, schema=schema_of(row)),
+        "more": changes.more,
+        "most": MOST,
+        "touched": touched(found),
+        "seen": found.seen,
+        "conflict": conflict,
+    }
+    status = conflict.status if conflict else 200
+    return show(request, caller, "web/rewrite_confirm.html", context, nav="runs", status=status)
+
+
+def _confirm(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft) -> HttpResponse:
+    try:
+        body = _body(draft.changes, draft.reason, seen=request.POST.get("seen", ""))
+    except BadJson as problem:
+        return _form(request, caller, row, draft.refused(*_faults(problem)), 422)
+    try:
+        made = rewrite_run(
+            checkpoint=row,
+            changes=body.changes,
+            reason=body.reason,
+            actor=actor(request, caller),
+            seen=body.seen or "",
+        )
+    except Conflict as conflict:
+        return _asked(request, caller, row, draft, conflict)
+    ended = made.closed.requests + made.closed.grants
+    said = f"{made.old.branch.name} is superseded by {made.branch.name}, which goes on from here."
+    if ended:
+        said += (
+            f" {ended} request{'s' if ended > 1 else ''} or approval{'s' if ended > 1 else ''} ended with it."
+        )
+    messages.success(request, said)
+    return redirect(f"/{caller.member.workspace.slug}/checkpoints/{made.first.pk}")
+
+
+def _form(
+    request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft, status: int = 200
+) -> HttpResponse:
+    try:
+        consequences(row)
+    except Conflict as over:
+        return _over(request, caller, row, draft, over)
+    context = about(caller, row) | {"draft": draft, "errors": list(draft.errors)}
+    try:
+        state = _after(row, draft.changes)
+        place, shown = _shown(row, state, draft)
+        context |= {"look": place, "groups": draft.groups if draft.groups is not None else shown}
+    except ReviewHubError as problem:
+        context["errors"] = [*draft.errors, *words(problem)]
+        status = max(status, problem.status)
+    return show(request, caller, "web/rewrite.html", context, nav="runs", status=status)
+
+
+def _over(
+    request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft, over: Conflict
+) -> HttpResponse:
+    """The branch takes no rewrite any more: who ended it, when, where it goes on. What was put together is shown."""
+    context = about(caller, row) | {"draft": draft, "conflict": over, "is_over": True}
+    return show(request, caller, "web/rewrite_confirm.html", context, nav="runs", status=over.status)
+
+
+def _shown(row: Checkpoint, state: State, draft: Draft) -> tuple[Look, list[Group]]:
+    place = look(state, path=draft.path, start=draft.start, schema=schema_of(row), most_rows=MOST_ROWS)
+    return place, groups(state, place)
+
+
+def _after(row: Checkpoint, changes: list[Tree]) -> State:
+    """The checkpoint's state with these changes."""
+    state = read_state(row)
+    if not changes:
+        return state
+    return edited(state, parse_changes(changes), max_bytes=settings.LIMIT_STATE_BYTES)
+
+
+def _body(changes: list[Tree], reason: str, *, seen: str = "") -> wire.RewriteBody:
+    """The rewrite as the API takes it. Raises BadJson."""
+    tree: dict[str, Any] = {"changes": changes, "reason": reason}
+    if seen:
+        tree["seen"] = seen
+    return wire.RewriteBody.from_tree(tree, limits=limits())
+
+
+def _pending(text: str) -> list[Tree]:
+    """The changes that came with the form. Raises Invalid for what no form of ours sends."""
+    if not text:
+        return []
+    try:
+        tree = canonical.parse(text)
+    except BadJson as error:
+        raise Invalid("The list of changes came back damaged; begin again.") from error
+    if not isinstance(tree, list):
+        raise Invalid("The list of changes came back damaged; begin again.")
+    parse_changes(tree)
+    return tree
+
+
+def _without(changes: list[Tree], at: int) -> list[Tree]:
+    return [one for place, one in enumerate(changes) if place != at]
+
+
+def _typed(given: QueryDict) -> dict[str, str]:
+    return {name: str(given.get(name, "")) for name in ("op", "at", "as", "value")}
+
+
+def _faults(error: BadJson) -> list[str]:
+    return [f"{one['path'] or '/'}: {one['message']}" for one in error.errors] or [str(error)]
+
+
+def _told(at: int, one: dict[str, Tree]) -> tuple[int, str, str, str]:
+    path = str(one.get("path"))
+    value = ""
+    if "value" in one:
+        value = "••••••••" if hides(path) else canonical.dumps(masked(canonical.dumps(one["value"])))
+    return at, str(one.get("op")), path, value
