@@ -59,6 +59,16 @@ class Draft:
         """Each change: its place, what it does, where, and with which value, secrets masked."""
         return [_told(at, one) for at, one in enumerate(self.changes) if isinstance(one, dict)]
 
+    @property
+    def reason_area(self) -> str:
+        """The reason as the content of a textarea: HTML drops the first line break, so that of the text is kept."""
+        return f"\n{self.reason}"
+
+    @property
+    def value_area(self) -> str:
+        """The value written out so far, the same way."""
+        return f"\n{self.typed.get('value', '')}"
+
     def refused(self, *errors: str) -> Draft:
         """The same with reasons why it cannot be taken."""
         return replace(self, errors=(*self.errors, *errors))

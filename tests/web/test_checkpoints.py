@@ -229,7 +229,9 @@ def test_a_person_rewrites_and_is_told_what_stays_done(cast: Cast, as_: As, agen
     more = {"op": "insert", "at": "/log/-", "as": "text", "value": "d\r\ne"}
     no_reason = client.post(address, form | more | {"do": "preview"})
     assert no_reason.status_code == 422
-    form = form_of(no_reason.content.decode()) | {"reason": "wrong amount"}
+    form = form_of(no_reason.content.decode())
+    assert (form["reason"], form["value"]) == ("", "")
+    form["reason"] = "wrong amount"
     asked = client.post(address, form | {"do": "preview"}).content.decode()
     assert "Already done, will not be undone" in asked
     assert "Withdrawn" in asked
