@@ -21,6 +21,8 @@ from reviewhub.live.slowreader import patient_send
 API_PREFIX = "/api/"
 ANONYMOUS_BYTES = 64_000
 """Enough for the sign-in form; nobody else has a reason to send a body without a session or a key."""
+_DIGITS = 19
+"""Of a Content-Length. Python itself refuses to read numbers of several thousand digits."""
 ANONYMOUS_SECONDS = 10.0
 """And it is there in a moment, also over a poor line."""
 
@@ -217,7 +219,7 @@ def announced_size(headers: Headers) -> int | None:
     if not sizes:
         return 0
     size = sizes.pop()
-    if sizes or not size.isdigit():
+    if sizes or not size.isdigit() or len(size) > _DIGITS:
         raise Refused(400, "invalid", "Content-Length is not one whole number.")
     return int(size)
 

@@ -73,7 +73,9 @@ class Room:
         return body
 
     def take(self, body: Body, size: int) -> None:
-        """So many bytes more of it are here. Raises Refused when there is no place for them."""
+        """So many bytes more of it are here. Raises Refused when there is no place for them, or it was put out."""
+        if body.put_out:
+            raise busy()  # Its task may have been on its way already when it was told to end.
         while not self._fits(body, size):
             other = None if body.known else self._in_the_way_of(body, size)
             if other is None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pickle
 import sys
 from dataclasses import dataclass
+from datetime import time
 from decimal import Decimal
 from enum import Enum
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from pydantic import BaseModel, PrivateAttr, field_validator
@@ -21,6 +23,9 @@ HERE = "tests.agents.values."
 
 def mark(kind: Any, **members: Any) -> dict[str, Any]:
     return {"$rh": kind, **members}
+
+
+SHA_OF_A = "559aead08264d5795d3909718cdd05abd49572e84fe55590eef31a88a08fdffd"
 
 
 @pytest.mark.parametrize(
@@ -38,6 +43,12 @@ def mark(kind: Any, **members: Any) -> dict[str, Any]:
         (mark("float", value="Infinity", bits="7ff8000000000000"), "bits"),
         (mark("float", value="NaN", bits="0000000000000000"), "bits"),
         (mark("complex", value=[1, 2.0]), "two floats"),
+        (mark("deque", value=[], maxlen=2**80), "more items than a deque can"),
+        (mark("deque", value=[], maxlen=-1), "more items than it holds"),
+        (mark("opaque", value="QQ==", media_type="x", size=True, sha256=SHA_OF_A), "not the True bytes"),
+        (mark("opaque", value="QQ==", media_type="x", size=1.0, sha256=SHA_OF_A), "not the 1.0 bytes"),
+        (mark("time", value="01:02:00+01:00", zone="UTC"), "no offset of its own"),
+        (mark("time", value="01:02:00+01:00", zone="Europe/Berlin"), "no offset of its own"),
         (mark("text", value="\\x"), "backslash"),
         (mark("text", value="\\u00"), "backslash"),
         (mark("bytes", value="aGk"), "base64"),
@@ -224,3 +235,8 @@ def test_opaque_bytes_do_not_change() -> None:
         OpaqueBytes("a")  # type: ignore[arg-type]
     assert pickle.loads(pickle.dumps(value)) == value
     assert value.digest.startswith("sha256:ca978112ca1bbdca")
+
+
+def test_a_time_in_utc_that_was_kept_with_its_offset_is_still_read() -> None:
+    kept = mark("time", value="01:02:00+00:00", zone="UTC")
+    assert exact.unpack(kept) == time(1, 2, tzinfo=ZoneInfo("UTC"))

@@ -169,6 +169,8 @@ VALUES: dict[str, Any] = {
     "time": time(1, 2, 3),
     "time with offset": time(1, 2, tzinfo=UTC),
     "time in a zone": time(1, 2, tzinfo=BERLIN, fold=1),
+    "time in a zone that has one offset": time(1, 2, tzinfo=ZoneInfo("UTC")),
+    "time in a zone that has one other offset": time(1, 2, tzinfo=ZoneInfo("Etc/GMT+5")),
     "duration": timedelta(days=1, microseconds=1),
     "durations": [timedelta(0), timedelta(seconds=-1), timedelta.min, timedelta.max, timedelta(days=-3)],
     "uuid": uuid.UUID(int=5),

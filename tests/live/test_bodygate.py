@@ -203,6 +203,21 @@ async def test_the_oldest_form_makes_room_and_the_others_stay(inner: Inner) -> N
     assert gate.room.held == 0
 
 
+async def test_who_was_put_out_takes_no_more_room() -> None:
+    """Its task can have been woken by more bytes before it learns that its time is over."""
+    room = Room(most_bytes=1_000_000, body_bytes=100_000, anonymous_bytes=10_000)
+    slow = room.enter("192.0.2.1", known=False, announced=0)
+    room.take(slow, 50_000)
+    other = room.enter("192.0.2.1", known=False, announced=0)
+    room.take(other, 50_000)
+    assert slow.put_out
+    room.arrived(other)
+    for size in (1, 60_000):
+        with pytest.raises(Refused):
+            room.take(slow, size)
+    assert room.held == 50_000
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
@@ -223,7 +238,7 @@ async def test_a_client_that_hangs_up_gets_nothing(gate: BodyGate, inner: Inner)
     assert (answer.status, inner.seen) == (0, [])
 
 
-@pytest.mark.parametrize("size", ["-1", "1e3", "", "0x10", "٣".encode().decode("latin-1")])
+@pytest.mark.parametrize("size", ["-1", "1e3", "", "0x10", "٣".encode().decode("latin-1"), "9" * 5000])
 async def test_a_length_that_is_no_number_is_400(gate: BodyGate, size: str) -> None:
     assert (await ask(gate, post(size, KEY), Connection([b"x"]))).status == 400
 

@@ -194,9 +194,10 @@ def read_opaque(members: Members) -> OpaqueBytes:
     only(members, "value", "media_type", "size", "sha256")
     data = _bytes(members)
     found, said = sha256(data).hexdigest(), text_of(members, "sha256")
-    if members.get("size") != len(data) or found != said:
+    size = members.get("size")
+    if type(size) is not int or size != len(data) or found != said:
         refuse(
-            f"These are {len(data)} bytes with SHA-256 {found}, not the {members.get('size')} bytes with {said:.64}."
+            f"These are {len(data)} bytes with SHA-256 {found}, not the {size!a:.20} bytes with {said:.64}."
         )
     return OpaqueBytes(data, text_of(members, "media_type"))
 

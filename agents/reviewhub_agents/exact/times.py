@@ -62,18 +62,21 @@ def read_datetime(members: Members) -> datetime:
 
 def write_time(value: time) -> Members:
     """What the clock showed, with offset or zone when it has one."""
-    return marked("time", value=value.isoformat(), **_zone(value.tzinfo, value.fold))
+    # Some zones (UTC) have an offset without a date too; it follows from the zone and is not said twice.
+    clock = value.replace(tzinfo=None) if type(value.tzinfo) is ZoneInfo else value
+    return marked("time", value=clock.isoformat(), **_zone(value.tzinfo, value.fold))
 
 
 def read_time(members: Members) -> time:
-    """A zone without a date has no offset."""
+    """A zone without a date has no offset, or always the same one; that may have been written."""
     only(members, "value", "zone", "name", "fold")
     found = _parsed(time.fromisoformat, _TIME, text_of(members)).replace(fold=_fold(members))
     if "zone" not in members:
         return found.replace(tzinfo=_fixed(members, found.tzinfo))
-    if found.tzinfo is not None:
-        refuse("A time of day in a zone has no offset.")
-    return found.replace(tzinfo=_zone_info(members))
+    placed = found.replace(tzinfo=_zone_info(members))
+    if found.tzinfo is not None and placed.utcoffset() != found.utcoffset():
+        refuse("A time of day in a zone has no offset of its own.")
+    return placed
 
 
 def write_duration(value: timedelta) -> Members:

@@ -158,7 +158,10 @@ def _read_deque(members: Members) -> deque[Any]:
     items, bound = _list(members), members.get("maxlen")
     if bound is not None and (type(bound) is not int or bound < len(items)):
         refuse("The deque has more items than it holds.")
-    return deque(items, bound)
+    try:
+        return deque(items, bound)
+    except OverflowError:
+        refuse("The deque holds more items than a deque can.")
 
 
 def _read_dict(members: Members) -> dict[Any, Any]:
