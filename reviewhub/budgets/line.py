@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from django.db.models import QuerySet
-from django.db.models.functions import Length
+from django.db.models import IntegerField, QuerySet
+from django.db.models.functions import Coalesce, Length
 
 from reviewhub.checkpoints.models import Blob, Checkpoint
 from reviewhub.checkpoints.recall import rows_of
@@ -16,6 +16,8 @@ from reviewhub.checkpoints.rows import BrokenCheckpoint, Op, Refer, Splice, Stor
 
 MOST_MANIFEST_BYTES = 64_000_000
 """Where the manifests on the way are of states that have more bytes together, blobs are not looked for."""
+BLOB_BYTES = Coalesce(Length("data"), "size", output_field=IntegerField())
+"""Bytes of a blob as it is stored, wherever that is."""
 _AT_ONCE = 500
 
 
@@ -96,7 +98,7 @@ def _sizes(run_id: uuid.UUID, hashes: Sequence[str]) -> dict[str, int]:
     for at in range(0, len(hashes), _AT_ONCE):
         some = [bytes.fromhex(hash_) for hash_ in hashes[at : at + _AT_ONCE]]
         rows: QuerySet[Blob] = Blob.objects.filter(run_id=run_id, hash__in=some)
-        found |= {bytes(hash_).hex(): size for hash_, size in rows.values_list("hash", Length("data"))}
+        found |= {bytes(hash_).hex(): size for hash_, size in rows.values_list("hash", BLOB_BYTES)}
     return found
 
 

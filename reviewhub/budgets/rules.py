@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from reviewhub.checkpoints.tree import State
+from reviewhub.core.errors import Invalid
+
 MOST_WARNINGS = 20
 NAME_CHARACTERS = 200
+MOST_NAMED = 100
+MOST_BYTES = 2**31 - 1
 
 
 Why = Literal["size", "growth"]
@@ -29,10 +34,9 @@ class Budget:
         """Bytes that this field may have; 0 for any number."""
         return self.fields.get(name, self.field_bytes)
 
-    def least(self) -> int:
-        """The smallest limit: a state with fewer bytes has nothing to warn of. 0 when there is no limit at all."""
-        limits = (self.field_bytes, self.step_bytes, *self.fields.values())
-        return min(filter(None, limits), default=0)
+    def concerns(self, total: int) -> bool:
+        """Whether a state of `total` bytes may have anything to warn of."""
+        return any(0 < limit < total for limit in (self.field_bytes, self.step_bytes, *self.fields.values()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +63,7 @@ def warnings(
         total: bytes of the whole state.
         grown: bytes that the newest checkpoint added, by field; those that did not grow may be left out.
     """
-    if not budget.least() or total <= budget.least():
+    if not budget.concerns(total):
         return []
     found: list[FieldWarning] = []
     for name, size in sizes.items():
@@ -71,6 +75,46 @@ def warnings(
             found.append(FieldWarning(field=name, why="growth", bytes=more, limit=limit, share=share))
     found.sort(key=lambda one: (-sizes[one.field], one.field, one.why))
     return [replace(one, field=shortened(one.field)) for one in found[:MOST_WARNINGS]]
+
+
+def sizes_of(state: State) -> dict[str, int]:
+    """Bytes of the canonical text of each field."""
+    return {name: value.size for name, value in state.values.items()}
+
+
+def grown(sizes: Mapping[str, int], before: State | None) -> dict[str, int]:
+    """Bytes that fields have more than in the state before, negative for those that shrank; nothing without one."""
+    if before is None:
+        return {}
+    return {
+        name: size - (before.values[name].size if name in before.values else 0)
+        for name, size in sizes.items()
+    }
+
+
+def check_budget(budget: Budget) -> None:
+    """Raises Invalid when a limit is no number of bytes that can be kept, or there are too many of them."""
+    for path, limit in (("/field_bytes", budget.field_bytes), ("/step_bytes", budget.step_bytes)):
+        _check_limit(path, limit)
+    if len(budget.fields) > MOST_NAMED:
+        told = f"names {len(budget.fields)} fields; the limit is {MOST_NAMED}"
+        raise Invalid.at("/fields", told, "too_large")
+    for name, limit in budget.fields.items():
+        if not 1 <= len(name) <= NAME_CHARACTERS:
+            raise Invalid.at("/fields", f"a name has 1 to {NAME_CHARACTERS} characters; this one {len(name)}")
+        _check_limit("/fields", limit)
+
+
+def lines(budget: Budget) -> list[str]:
+    """The limits in words, one a line; none for what has no limit."""
+    found = [("each field", budget.field_bytes), ("one checkpoint", budget.step_bytes)]
+    said = [f"{what}: {limit}" for what, limit in found if limit]
+    return said + [f"“{name}”: {limit or 'any'}" for name, limit in sorted(budget.fields.items())]
+
+
+def _check_limit(path: str, limit: int) -> None:
+    if not 0 <= limit <= MOST_BYTES:
+        raise Invalid.at(path, f"{limit} is no number of bytes from 0 (any) to {MOST_BYTES}")
 
 
 def percent(part: int, total: int) -> int:

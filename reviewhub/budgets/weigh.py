@@ -14,10 +14,9 @@ from reviewhub_agents import canonical
 from reviewhub_agents.weight import tokens
 
 from reviewhub.budgets.line import Step, line
-from reviewhub.budgets.rules import Budget, FieldWarning, percent, warnings
+from reviewhub.budgets.rules import Budget, FieldWarning, grown, percent, sizes_of, warnings
 from reviewhub.checkpoints.load import load_states
 from reviewhub.checkpoints.models import Checkpoint
-from reviewhub.checkpoints.tree import State
 
 MOST_FIELDS = 50
 STEPS = 40
@@ -76,7 +75,7 @@ def weigh(*, checkpoint: Checkpoint, budget: Budget, most: int = MOST_FIELDS, st
     texts = {name: "".join(state.values[name].pieces) for name in ordered}
     counts = {name: tokens(text) for name, text in texts.items()}
     shown, rest = ordered[:most], ordered[most:]
-    grown = _grown(sizes, before[0]) if before else {}
+    since = grown(sizes, before[0] if before else None)
     timed = _timed({name: texts[name] for name in shown})
     fields = [
         FieldWeight(
@@ -85,13 +84,13 @@ def weigh(*, checkpoint: Checkpoint, budget: Budget, most: int = MOST_FIELDS, st
             share=percent(sizes[name], state.size),
             tokens=counts[name],
             limit=budget.limit_of(name),
-            grown=grown.get(name),
+            grown=since.get(name),
             read_us=timed[name].read_us if name in timed else None,
             write_us=timed[name].write_us if name in timed else None,
         )
         for name in shown
     ]
-    step = _grown(sizes, before[-1]) if before else {}
+    step = grown(sizes, before[-1] if before else None)
     return Weight(
         checkpoint=checkpoint,
         bytes=state.size,
@@ -104,22 +103,9 @@ def weigh(*, checkpoint: Checkpoint, budget: Budget, most: int = MOST_FIELDS, st
     )
 
 
-def sizes_of(state: State) -> dict[str, int]:
-    """Bytes of the canonical text of each field."""
-    return {name: value.size for name, value in state.values.items()}
-
-
 def _ends(rows: list[Checkpoint]) -> list[Checkpoint]:
     """The first and the last of them; one if they are the same."""
     return rows if len(rows) < 2 else [rows[0], rows[-1]]
-
-
-def _grown(sizes: Mapping[str, int], before: State) -> dict[str, int]:
-    """Bytes that fields have more than before; negative for those that shrank."""
-    return {
-        name: size - (before.values[name].size if name in before.values else 0)
-        for name, size in sizes.items()
-    }
 
 
 @dataclass(frozen=True)

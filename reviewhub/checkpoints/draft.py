@@ -25,7 +25,8 @@ class Draft:
 
     `existing` is one that was saved before: then it only has to be the head still, and the rest is empty. With
     `on_head` the parent is whatever is the head when it is saved; else it must be `parent` (None: none saved yet).
-    `placed` is the row on top of what the head was while the draft was made; `save` makes another if it moved on.
+    `before` is the state that it follows, None for a first one or one that will be refused. `placed` is the row on top
+    of what the head was while the draft was made; `save` makes another if it moved on.
     """
 
     existing: Checkpoint | None = None
@@ -37,6 +38,7 @@ class Draft:
     reason: str = ""
     state: State = field(default_factory=lambda: State({}))
     typed: Typed = UNTYPED
+    before: State | None = None
     placed: Placed | None = None
 
     @property
@@ -95,6 +97,7 @@ def draft(*, branch: Branch, message: wire.CheckpointIn) -> Draft:
         reason=message.reason if isinstance(message, wire.CheckpointSave) else "",
         state=state,
         typed=known,
+        before=on.state if on else None,
         placed=placed,
     )
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass, field
 
 from django.db import transaction
 from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.permissions import Action, Target
+from reviewhub.budgets.rules import FieldWarning
+from reviewhub.budgets.warned import warned
 from reviewhub.checkpoints.draft import draft
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import saved
@@ -25,8 +28,16 @@ from reviewhub.runs.states import BranchState
 from reviewhub.toolcalls.locks import lock_branch
 
 
+@dataclass(frozen=True, kw_only=True)
+class Saved:
+    """The checkpoint, and what its writer is warned of; nothing when an earlier request saved it."""
+
+    checkpoint: Checkpoint
+    warnings: list[FieldWarning] = field(default_factory=list)
+
+
 @setting_aside()
-def checkpoint(*, run: Run, body: wire.CheckpointSave, key: str, actor: Actor) -> Checkpoint:
+def checkpoint(*, run: Run, body: wire.CheckpointSave, key: str, actor: Actor) -> Saved:
     """Saves a state as the branch's new head.
 
     Args:
@@ -41,13 +52,13 @@ def checkpoint(*, run: Run, body: wire.CheckpointSave, key: str, actor: Actor) -
     scope, body_digest = f"checkpoint:{run.pk}", canonical.body_digest(body.to_tree())
     before = answered(scope=scope, key=key, body_digest=body_digest)
     if before is not None:
-        return saved(uuid.UUID(before))
+        return Saved(checkpoint=saved(uuid.UUID(before)))
     branch = branch_of(run, body.branch)
     made = draft(branch=branch, message=body)
     with transaction.atomic(durable=True):
         kept = claim(scope=scope, key=key, body_digest=body_digest)
         if kept.answer is not None:
-            return saved(uuid.UUID(kept.answer))
+            return Saved(checkpoint=saved(uuid.UUID(kept.answer)))
         branch = lock_branch(branch.pk)
         check(branch, body.epoch)
         still_may(actor, Action.RUN_WRITE, Target(workspace_id=run.workspace_id, agent_id=run.agent_id))
@@ -57,4 +68,4 @@ def checkpoint(*, run: Run, body: wire.CheckpointSave, key: str, actor: Actor) -
         acknowledge(branch=branch)
         row = save(branch=branch, draft=made, actor=actor)
         kept.keep(status=201, answer=str(row.pk))
-    return row
+    return Saved(checkpoint=row, warnings=warned(agent_id=run.agent_id, draft=made))

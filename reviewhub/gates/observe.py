@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
@@ -13,6 +13,8 @@ from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import Agent
 from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
+from reviewhub.budgets.rules import FieldWarning
+from reviewhub.budgets.warned import warned
 from reviewhub.checkpoints.draft import draft
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import head_of
@@ -37,12 +39,13 @@ from reviewhub.toolcalls.states import CallState, Mode
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
-    """The calls as recorded, and whether this request recorded them."""
+    """The calls as recorded, whether this request recorded them, and what the agent is warned of about its state."""
 
     branch: Branch
     checkpoint: Checkpoint | None
     calls: list[ToolCall]
     created: bool
+    warnings: list[FieldWarning] = field(default_factory=list)
 
 
 @setting_aside()
@@ -78,7 +81,8 @@ def observe(
         checkpoint = save(branch=branch, draft=made, actor=actor) if made else head_of(branch)
         calls = _record(run, branch, checkpoint, prepared, body.tool_calls, actor)
         kept.keep(status=201, answer=",".join(str(call.pk) for call in calls))
-    return Observed(branch=branch, checkpoint=checkpoint, calls=calls, created=True)
+    found = warned(agent_id=agent.pk, draft=made)
+    return Observed(branch=branch, checkpoint=checkpoint, calls=calls, created=True, warnings=found)
 
 
 def _as_recorded(branch: Branch, ids: str) -> Observed:

@@ -9,6 +9,7 @@ from django.db import transaction
 from reviewhub_agents import canonical, wire
 
 from reviewhub.audit.record import record
+from reviewhub.budgets.warned import warned
 from reviewhub.checkpoints.draft import Draft, draft
 from reviewhub.checkpoints.load import CorruptCheckpoint
 from reviewhub.checkpoints.models import Checkpoint
@@ -23,6 +24,7 @@ from reviewhub.core.transitions import move
 from reviewhub.gates.errors import NotConsumed, OutcomeConflict
 from reviewhub.gates.kinds import CallEnded, CallLateOutcome
 from reviewhub.gates.present import outcome_out
+from reviewhub.gates.present_budget import with_warnings
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.gates.unknown import open_unknown
 from reviewhub.resumptions.acknowledge import acknowledge
@@ -70,7 +72,8 @@ def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire
     failed = refusal or damage
     if failed is not None:
         raise failed
-    return outcome_out(ToolCall.objects.get(pk=call_id), locked.branch, saved)
+    found = warned(agent_id=call.agent_id, draft=made) if saved is not None and not repeated else []
+    return with_warnings(outcome_out(ToolCall.objects.get(pk=call_id), locked.branch, saved), found)
 
 
 def _drafted(

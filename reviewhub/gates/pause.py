@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import transaction
 from reviewhub_agents import wire
@@ -17,6 +17,8 @@ from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import Agent
 from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
+from reviewhub.budgets.rules import FieldWarning
+from reviewhub.budgets.warned import warned
 from reviewhub.checkpoints.draft import Draft, draft
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import head_of
@@ -46,10 +48,11 @@ from reviewhub.toolcalls.states import CallState, PauseState
 
 @dataclass(frozen=True, kw_only=True)
 class Paused:
-    """The pause, and whether this request made it."""
+    """The pause, whether this request made it, and what the agent is warned of about the state that it saved."""
 
     pause: Pause
     created: bool
+    warnings: list[FieldWarning] = field(default_factory=list)
 
 
 @setting_aside()
@@ -86,7 +89,7 @@ def pause(
         kept.keep(status=201, answer=str(row.pk))
         faults.point("pause.before_commit")
     faults.point("pause.after_commit")
-    return Paused(pause=row, created=True)
+    return Paused(pause=row, created=True, warnings=warned(agent_id=agent.pk, draft=made))
 
 
 def _write(

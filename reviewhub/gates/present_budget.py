@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from reviewhub_agents import wire
 
@@ -11,6 +11,8 @@ from reviewhub.budgets import rules
 from reviewhub.budgets.line import Step
 from reviewhub.budgets.weigh import FieldWeight, Weight
 from reviewhub.runs.models import Branch
+
+Message = TypeVar("Message", bound=wire.Wire)
 
 
 def budget_out(branch: Branch, weight: Weight | None) -> wire.BudgetOut:
@@ -37,6 +39,12 @@ def warnings_out(found: Iterable[rules.FieldWarning]) -> list[wire.FieldWarning]
         wire.FieldWarning(field=one.field, why=one.why, bytes=one.bytes, limit=one.limit, share=one.share)
         for one in found
     ]
+
+
+def with_warnings(out: Message, found: Iterable[rules.FieldWarning]) -> Message:
+    """The answer to what saved a state, with what its writer is warned of; without the member if that is nothing."""
+    shown = warnings_out(found)
+    return out.model_copy(update={"warnings": shown}) if shown else out
 
 
 def _field(one: FieldWeight) -> wire.FieldWeight:

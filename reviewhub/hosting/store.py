@@ -67,9 +67,9 @@ class BranchStore:
             epoch=self._epoch,
         )
         with _translated():
-            row = checkpoint(run=self._run, body=body, key=secrets.token_hex(16), actor=self._actor)
-        self._branch.head = row.pk
-        return Snapshot(id=str(row.pk), node=node, step=step, state=state)
+            saved = checkpoint(run=self._run, body=body, key=secrets.token_hex(16), actor=self._actor)
+        self._branch.head = saved.checkpoint.pk
+        return Snapshot(id=str(saved.checkpoint.pk), node=node, step=step, state=state)
 
     def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
         """Asks for calls, or finds the pause made under the same key."""

@@ -10,7 +10,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from reviewhub.budgets.line import Step
-from reviewhub.budgets.queries import default_budget
+from reviewhub.budgets.queries import budget_of
 from reviewhub.budgets.rules import FieldWarning, shortened
 from reviewhub.budgets.weigh import FieldWeight, Weight, weigh
 from reviewhub.checkpoints.load import CorruptCheckpoint
@@ -52,7 +52,7 @@ def scales(checkpoint: Checkpoint | None) -> Scales | None:
         return None
     try:
         with setting_aside():
-            found = weigh(checkpoint=checkpoint, budget=default_budget(), most=SHOWN)
+            found = weigh(checkpoint=checkpoint, budget=budget_of(checkpoint), most=SHOWN)
     except CorruptCheckpoint:
         return None
     return Scales(

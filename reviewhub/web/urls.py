@@ -6,6 +6,7 @@ from django.urls import URLPattern, URLResolver, path
 
 from reviewhub.web import (
     account,
+    agent_budget,
     agents,
     audit,
     bulk,
@@ -71,6 +72,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("<slug:slug>/people/<uuid:member_id>/password", people.new_password),
     path("<slug:slug>/agents", agents.agents),
     path("<slug:slug>/agents/new", agents.new),
+    path("<slug:slug>/agents/<uuid:agent_id>/budget", agent_budget.budget),
+    path("<slug:slug>/agents/<uuid:agent_id>/budget/set", agent_budget.change),
     path("<slug:slug>/agents/<uuid:agent_id>/keys", agents.new_key),
     path("<slug:slug>/agents/<uuid:agent_id>/stop", agents.stop),
     path("<slug:slug>/agents/<uuid:agent_id>/start", agents.start),

@@ -60,6 +60,8 @@ PAGES: dict[str, tuple[str, str]] = {
     "people/<uuid:member_id>/password": ("post", "ok 403 403 403"),
     "agents": ("get", "ok ok ok ok"),
     "agents/new": ("post", "ok 403 403 403"),
+    "agents/<uuid:agent_id>/budget": ("get", "ok ok 404 ok"),
+    "agents/<uuid:agent_id>/budget/set": ("post", "ok 403 404 403"),
     "agents/<uuid:agent_id>/keys": ("post", "ok 403 404 403"),
     "agents/<uuid:agent_id>/stop": ("post", "ok 403 404 403"),
     "agents/<uuid:agent_id>/start": ("post", "ok 403 404 403"),

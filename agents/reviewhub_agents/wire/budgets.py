@@ -22,6 +22,14 @@ class FieldWarning(Wire):
     share: Percent
 
 
+FieldWarnings = Annotated[
+    list[FieldWarning],
+    Field(
+        description="Fields of the state just saved that are above their budget; a repeat leaves them out."
+    ),
+]
+
+
 class FieldWeight(Wire):
     """One field: bytes of its canonical text, an estimate of its tokens in a prompt, and times in microseconds.
 

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from reviewhub_agents.canonical import Tree, dumps, parse
 
 from .base import Wire
+from .budgets import FieldWarnings
 from .checkpoints import CheckpointIn, CheckpointRef
 from .enums import (
     AllowedDecisionField,
@@ -263,3 +264,4 @@ class OutcomeOut(Wire):
     checkpoint: CheckpointRef | None = None
     request: RequestOut | None = None
     continue_from: ContinueFrom | None = None
+    warnings: FieldWarnings = []

@@ -13,6 +13,7 @@ from reviewhub_agents.exact import Types, pack, unpack
 from reviewhub_agents.exact.values import escaped
 
 from .base import Wire
+from .budgets import FieldWarnings
 from .enums import ChangeOp, ChangeOpField, CheckpointKind, CheckpointKindField, PlanChoice, PlanChoiceField
 from .fields import MAX_ITEMS, Count, Digest, Epoch, Id, Json, JsonObject, Name, Positive, Text, Time, Title
 from .problems import FaultOut
@@ -190,6 +191,7 @@ class CheckpointOut(Wire):
     misfits: list[FaultOut] = []
     state: JsonObject | None = None
     fields: dict[str, Digest] | None = None
+    warnings: FieldWarnings = []
 
     def value(self, *, types: Types | Iterable[type] | Mapping[str, type] = ()) -> Any:
         """The state as Python values, as `CheckpointIn.of` was given them; None when it was not asked for."""

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from .base import Wire
+from .budgets import FieldWarnings
 from .calls import OutcomeBody, ToolCallIn, ToolCallOut
 from .checkpoints import CheckpointIn, CheckpointRef
 from .enums import PauseStateField, ResumeKind, ResumeKindField
@@ -44,6 +45,7 @@ class PauseOut(Wire):
     continue_from: ContinueFrom | None = None
     created_at: Time | None = None
     settled_at: Time | None = None
+    warnings: FieldWarnings = []
 
 
 class ObservedCall(ToolCallIn):
@@ -71,3 +73,4 @@ class ObservationOut(Wire):
     branch: Name = "main"
     checkpoint: CheckpointRef | None = None
     continue_from: ContinueFrom | None = None
+    warnings: FieldWarnings = []

@@ -11,7 +11,7 @@ from reviewhub_agents import wire
 
 from reviewhub.accounts.permissions import Action
 from reviewhub.api.base import AgentView, answer
-from reviewhub.budgets.queries import default_budget
+from reviewhub.budgets.queries import budget_of
 from reviewhub.budgets.weigh import weigh
 from reviewhub.checkpoints.queries import head_of
 from reviewhub.gates.present_budget import budget_out
@@ -29,5 +29,5 @@ class OneBudget(AgentView):
         branch = branch_of(found, request.query_params.get("branch", "main"))
         head = head_of(branch)
         with setting_aside():
-            weight = weigh(checkpoint=head, budget=default_budget()) if head else None
+            weight = weigh(checkpoint=head, budget=budget_of(head)) if head else None
         return answer(budget_out(branch, weight))

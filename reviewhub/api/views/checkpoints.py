@@ -21,6 +21,7 @@ from reviewhub.checkpoints.queries import for_key, of_run
 from reviewhub.core.errors import Invalid
 from reviewhub.gates.checkpoint import checkpoint as save_checkpoint
 from reviewhub.gates.fork import fork
+from reviewhub.gates.present_budget import with_warnings
 from reviewhub.gates.present_runs import (
     blame_out,
     branches_out,
@@ -59,8 +60,8 @@ class Checkpoints(AgentView):
         """Saves a state as the new head of a branch."""
         found = self.run(request, run, Action.RUN_WRITE)
         key, body = key_of(request), read(request, wire.CheckpointSave)
-        row = save_checkpoint(run=found, body=body, key=key, actor=actor_of(request))
-        return answer(checkpoint_out(row), status=201)
+        saved = save_checkpoint(run=found, body=body, key=key, actor=actor_of(request))
+        return answer(with_warnings(checkpoint_out(saved.checkpoint), saved.warnings), status=201)
 
 
 class OneCheckpoint(AgentView):

@@ -15,6 +15,7 @@ from reviewhub.core.errors import NotFound
 from reviewhub.gates.observe import observe
 from reviewhub.gates.pause import pause
 from reviewhub.gates.present import is_final, observation_out, pause_out
+from reviewhub.gates.present_budget import with_warnings
 from reviewhub.runs.queries import runs_of
 from reviewhub.toolcalls.models import Pause
 
@@ -35,7 +36,8 @@ class Pauses(AgentView):
             key=key,
             actor=actor_of(request),
         )
-        return answer(pause_out(paused.pause), status=201 if paused.created else 200)
+        out = with_warnings(pause_out(paused.pause), paused.warnings)
+        return answer(out, status=201 if paused.created else 200)
 
 
 class OnePause(AgentView):
@@ -69,7 +71,8 @@ class Observations(AgentView):
             key=key,
             actor=actor_of(request),
         )
-        return answer(observation_out(found, observed), status=201 if observed.created else 200)
+        out = with_warnings(observation_out(found, observed), observed.warnings)
+        return answer(out, status=201 if observed.created else 200)
 
 
 def _asked(body: Body) -> str:

@@ -1,0 +1,122 @@
+"""What the states of an agent's newest runs weigh: what each run keeps, and the heaviest fields over all of them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Count, QuerySet, Sum
+from django.db.models.functions import Length
+
+from reviewhub.budgets.line import BLOB_BYTES
+from reviewhub.budgets.rules import percent, sizes_of
+from reviewhub.checkpoints.load import CorruptCheckpoint, load_states
+from reviewhub.checkpoints.models import Blob, Checkpoint
+from reviewhub.runs.models import Branch, Run
+
+RUNS = 10
+FIELDS = 20
+MOST_BYTES = 16_000_000
+"""Bytes of states that are read for the fields, the newest first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunWeight:
+    """A run: its checkpoints, what they keep in the database, and its newest state (None before the first)."""
+
+    run: Run
+    checkpoints: int
+    stored: int
+    newest: Checkpoint | None
+
+    @property
+    def by_step(self) -> int:
+        """Bytes that a checkpoint takes on average."""
+        return self.stored // max(self.checkpoints, 1)
+
+
+@dataclass
+class FieldOfRuns:
+    """A field over the states that were read: in how many it is, its largest size and all its bytes."""
+
+    name: str
+    runs: int = 0
+    most: int = 0
+    bytes: int = 0
+    share: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentWeight:
+    """The newest runs, and the fields of the newest state of each. `read` of them were read; `damaged` could not be."""
+
+    runs: list[RunWeight]
+    fields: list[FieldOfRuns]
+    others: int
+    read: int
+    damaged: list[uuid.UUID] = field(default_factory=list)
+
+
+def weigh_agent(runs: QuerySet[Run], *, most: int = RUNS) -> AgentWeight:
+    """Weighs the newest `most` of these runs of an agent; the caller narrowed them to what the reader may see.
+
+    Costs a pass over the rows of these runs, and MOST_BYTES of states at most.
+    """
+    found = list(runs.order_by("-created_at", "-id")[:most])
+    ids = [run.pk for run in found]
+    newest = _newest(ids)
+    kept = _kept(ids)
+    fields: dict[str, FieldOfRuns] = {}
+    damaged: list[uuid.UUID] = []
+    total = read = 0
+    for row in newest.values():
+        if total + row.raw_length > MOST_BYTES:
+            continue
+        try:
+            (state,) = load_states([row])
+        except CorruptCheckpoint:
+            damaged.append(row.pk)
+            continue
+        total, read = total + state.size, read + 1
+        _add(fields, sizes_of(state))
+    heaviest = sorted(fields.values(), key=lambda one: (-one.bytes, one.name))
+    for one in heaviest[:FIELDS]:
+        one.share = percent(one.bytes, total)
+    return AgentWeight(
+        runs=[
+            RunWeight(run=run, checkpoints=kept[run.pk][0], stored=kept[run.pk][1], newest=newest.get(run.pk))
+            for run in found
+        ],
+        fields=heaviest[:FIELDS],
+        others=max(0, len(heaviest) - FIELDS),
+        read=read,
+        damaged=damaged,
+    )
+
+
+def _newest(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Checkpoint]:
+    """The newest head of each run, by the run's id, in the order of the ids."""
+    heads = Branch.objects.filter(run_id__in=ids, head__isnull=False).values("head")
+    rows = Checkpoint.objects.filter(pk__in=heads).defer("content").order_by("created_at", "id")
+    found = {row.run_id: row for row in rows}
+    return {run_id: found[run_id] for run_id in ids if run_id in found}
+
+
+def _kept(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[int, int]]:
+    """How many checkpoints each run has, and the bytes of its rows' contents and of its blobs."""
+    rows = Checkpoint.objects.filter(run_id__in=ids).order_by().values_list("run_id")
+    counted = rows.annotate(many=Count("id"), size=Sum(Length("content")))
+    counts = {run_id: (many, size) for run_id, many, size in counted}
+    blobs = Blob.objects.filter(run_id__in=ids).order_by().values_list("run_id")
+    sizes: dict[uuid.UUID, int] = dict(blobs.annotate(size=Sum(BLOB_BYTES)))
+    return {
+        run_id: (counts.get(run_id, (0, 0))[0], counts.get(run_id, (0, 0))[1] + sizes.get(run_id, 0))
+        for run_id in ids
+    }
+
+
+def _add(fields: dict[str, FieldOfRuns], sizes: dict[str, int]) -> None:
+    for name, size in sizes.items():
+        one = fields.setdefault(name, FieldOfRuns(name))
+        one.runs, one.most, one.bytes = one.runs + 1, max(one.most, size), one.bytes + size
