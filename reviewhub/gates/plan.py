@@ -93,12 +93,14 @@ def statuses(version: PlanVersion | None) -> Mapping[str, str]:
 
 
 def _why(said: wire.PlanWhy | None, before: PlanVersion | None) -> Why:
-    if said is None:
-        if before is not None:
-            raise Invalid.at(
-                "/why", f"is needed: version {before.number} is in force, and this one changes it", "missing"
-            )
+    # A first plan needs no reason; an engine that always says "agent" has given none with it.
+    if before is None and (said is None or (said.kind is wire.PlanWhyKind.AGENT and not said.text)):
         return Why(kind=wire.PlanWhyKind.FIRST.value)
+    if said is None:
+        number = before.number if before else 0
+        raise Invalid.at(
+            "/why", f"is needed: version {number} is in force, and this one changes it", "missing"
+        )
     if said.assumption is not None:
         known = stored(before).assumptions if before else {}
         if said.assumption not in known:

@@ -11,24 +11,40 @@ from typing import Any
 from django.db import transaction
 from reviewhub_agents import canonical, wire
 from reviewhub_agents.runtime import messages
-from reviewhub_agents.runtime.store import Call, Kept, Loaded, Permit, Proposal, Snapshot, Status, Stop
+from reviewhub_agents.runtime.errors import PlanChanged
+from reviewhub_agents.runtime.store import (
+    Call,
+    Intent,
+    Kept,
+    Loaded,
+    Permit,
+    Plan,
+    Proposal,
+    Snapshot,
+    Status,
+    Stop,
+)
 
 from reviewhub.checkpoints.load import load
 from reviewhub.checkpoints.queries import head_of
 from reviewhub.core import faults
 from reviewhub.core.actors import Actor
-from reviewhub.core.errors import NotFound, ReviewHubError
+from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
 from reviewhub.gates.checkpoint import checkpoint
 from reviewhub.gates.consume import consume
 from reviewhub.gates.fail import fail
 from reviewhub.gates.finish import finish
+from reviewhub.gates.mark_steps import mark_steps
 from reviewhub.gates.outcome import outcome
 from reviewhub.gates.pause import pause
+from reviewhub.gates.plan import plan
 from reviewhub.gates.present import pause_out
+from reviewhub.gates.present_plans import plan_out
 from reviewhub.gates.progress import progress
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.hosting.keep_record import keep_record
 from reviewhub.hosting.queries import record_of
+from reviewhub.plans.queries import in_force
 from reviewhub.resumptions.claim import Claimed
 from reviewhub.resumptions.complete import complete
 from reviewhub.runs.fence import check
@@ -129,6 +145,32 @@ class BranchStore:
         """Records a result; the first one under a key stays."""
         with _translated():
             keep_record(branch_id=self._branch.pk, key=key, value=messages.kept_text(kept), epoch=self._epoch)
+
+    def plan(self) -> Plan | None:
+        """The plan in force; None when there is none."""
+        found = in_force(self._branch.pk)
+        return None if found is None else messages.plan_of(plan_out(found))
+
+    def write_plan(self, *, key: str, intent: Intent, base: int | None) -> int:
+        """Writes the next version, or finds the one written under the same key."""
+        body = messages.plan_body(branch=self._branch.name, intent=intent, base=base, epoch=self._epoch)
+        with _translated():
+            row = plan(run=self._run, body=body, key=f"{self._branch.pk}/{key}", actor=self._actor)
+        return row.number
+
+    def mark_step(self, *, step: str, status: str, note: str) -> None:
+        """Says how far a step of the plan in force is."""
+        body = messages.marks_body(step=step, status=status, note=note, epoch=self._epoch)
+        version = in_force(self._branch.pk)
+        if version is None:
+            raise PlanChanged("there is no plan")
+        try:
+            with _translated():
+                mark_steps(run=self._run, version=version, body=body, actor=self._actor)
+        except Invalid as error:
+            if messages.has_step(self.plan(), step):
+                raise
+            raise PlanChanged(f"the plan in force has no step {step}") from error
 
     def finish(self, *, result: str) -> None:
         """Ends branch and waking in one transaction."""

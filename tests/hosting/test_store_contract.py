@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from reviewhub_agents.runtime import Fenced, ReplayDiverged
+from reviewhub_agents.runtime import Fenced, GraphError, PlanChanged, PlanStep, ReplayDiverged
 from reviewhub_agents.runtime.errors import AskedAgain
-from reviewhub_agents.runtime.store import Call, Kept, Proposal, Snapshot, Stop, Store
+from reviewhub_agents.runtime.store import Call, Intent, Kept, Plan, Proposal, Snapshot, Stop, Store
 
 from tests.cast import Cast
 from tests.hosting.conftest import Hosted
@@ -173,6 +173,73 @@ def test_the_first_record_stays(keeper: Keeper) -> None:
     store.keep("1/step/x/1", Kept(digest="e", value="2"))
     assert store.kept("1/step/x/1") == Kept(digest="d", value='{"n":1.50}')
     assert keeper.over().kept("1/step/x/1") == Kept(digest="d", value='{"n":1.50}')
+
+
+LOOK = PlanStep(id="look", title="Look", steps=(PlanStep(id="photo", title="The photo"),))
+PAY = PlanStep(id="pay", title="Pay")
+
+
+def statuses(plan: Plan | None) -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    todo = list(plan.steps) if plan else []
+    while todo:
+        step = todo.pop()
+        found[step.id] = step.status
+        todo += step.steps
+    return found
+
+
+def test_a_plan_is_written_in_versions_and_marked(keeper: Keeper) -> None:
+    store = keeper.store
+    assert store.plan() is None
+    with pytest.raises(PlanChanged):
+        store.mark_step(step="look", status="done", note="")
+    first = Intent(steps=[LOOK, PAY], assumptions={"late": "It is too late"})
+    assert store.write_plan(key="1/work/plan.write/1", intent=first, base=0) == 1
+    store.mark_step(step="photo", status="done", note="sharp")
+    store.mark_step(step="photo", status="done", note="sharp")
+    store.mark_step(step="look", status="running", note="")
+    plan = store.plan()
+    assert plan is not None
+    assert (plan.version, dict(plan.assumptions)) == (1, {"late": "It is too late"})
+    assert statuses(plan) == {"look": "running", "photo": "done", "pay": "pending"}
+    second = Intent(steps=[PAY, LOOK], contradicted="late", because="It is not")
+    assert store.write_plan(key="1/work/plan.write/2", intent=second, base=None) == 2
+    assert statuses(store.plan()) == {"look": "running", "photo": "done", "pay": "pending"}
+    assert [step.id for step in (store.plan() or pytest.fail("no plan")).steps] == ["pay", "look"]
+
+
+def test_the_same_key_finds_the_same_version_also_in_another_process(keeper: Keeper) -> None:
+    first = Intent(steps=[LOOK])
+    assert keeper.store.write_plan(key="a", intent=first, base=0) == 1
+    assert keeper.store.write_plan(key="b", intent=Intent(steps=[PAY], failures=2), base=1) == 2
+    again = keeper.over()
+    assert again.write_plan(key="a", intent=first, base=0) == 1
+    with pytest.raises(ReplayDiverged):
+        again.write_plan(key="a", intent=Intent(steps=[PAY]), base=0)
+    assert (again.plan() or pytest.fail("no plan")).version == 2
+
+
+def test_a_plan_that_has_changed_is_reported(keeper: Keeper) -> None:
+    store = keeper.store
+    store.write_plan(key="a", intent=Intent(steps=[LOOK]), base=None)
+    store.write_plan(key="b", intent=Intent(steps=[PAY], because="shorter"), base=1)
+    with pytest.raises(PlanChanged):
+        store.write_plan(key="c", intent=Intent(steps=[LOOK], because="longer"), base=1)
+    with pytest.raises(PlanChanged):
+        store.mark_step(step="look", status="done", note="")
+    store.mark_step(step="pay", status="done", note="")
+    with pytest.raises(GraphError):
+        store.mark_step(step="pay", status="running", note="")
+
+
+def test_who_gave_the_branch_up_plans_nothing_more(keeper: Keeper) -> None:
+    keeper.store.write_plan(key="a", intent=Intent(steps=[LOOK]), base=None)
+    paused(keeper)
+    with pytest.raises(Fenced):
+        keeper.store.write_plan(key="b", intent=Intent(steps=[PAY], because="x"), base=None)
+    with pytest.raises(Fenced):
+        keeper.store.mark_step(step="look", status="done", note="")
 
 
 def test_after_the_end_nothing_is_written(keeper: Keeper) -> None:

@@ -9,9 +9,21 @@ from uuid import UUID
 
 from reviewhub_agents import canonical, wire
 from reviewhub_agents.client import Client
-from reviewhub_agents.errors import ApiError, NotFound
+from reviewhub_agents.errors import ApiError, Invalid, NotFound
 from reviewhub_agents.runtime import messages
-from reviewhub_agents.runtime.store import Call, Kept, Loaded, Permit, Proposal, Snapshot, Status, Stop
+from reviewhub_agents.runtime.errors import PlanChanged
+from reviewhub_agents.runtime.store import (
+    Call,
+    Intent,
+    Kept,
+    Loaded,
+    Permit,
+    Plan,
+    Proposal,
+    Snapshot,
+    Status,
+    Stop,
+)
 
 
 class HttpStore:
@@ -103,6 +115,36 @@ class HttpStore:
         body = wire.RecordBody(value=canonical.parse(messages.kept_text(kept)), epoch=self._epoch)
         with _translated():
             self._client.record(self._branch, key, body)
+
+    def plan(self) -> Plan | None:
+        """The plan in force; None when there is none."""
+        with _translated():
+            version = self._plan_version()
+            return None if version is None else messages.plan_of(self._client.get_plan(self._run, version))
+
+    def write_plan(self, *, key: str, intent: Intent, base: int | None) -> int:
+        """Writes the next version, or finds the one written under the same key."""
+        body = messages.plan_body(branch=self._name, intent=intent, base=base, epoch=self._epoch)
+        with _translated():
+            return self._client.write_plan(self._run, body, key=f"{self._branch}/{key}").version
+
+    def mark_step(self, *, step: str, status: str, note: str) -> None:
+        """Says how far a step of the plan in force is."""
+        body = messages.marks_body(step=step, status=status, note=note, epoch=self._epoch)
+        version = self._plan_version()
+        if version is None:
+            raise PlanChanged("there is no plan")
+        try:
+            with _translated():
+                self._client.mark_steps(self._run, version, body)
+        except Invalid as error:
+            if messages.has_step(self.plan(), step):
+                raise
+            raise PlanChanged(f"the plan in force has no step {step}") from error
+
+    def _plan_version(self) -> int | None:
+        found = self._client.get_run(self._run).branches
+        return next(one.plan for one in found if one.id == self._branch)
 
     def finish(self, *, result: str) -> None:
         """Ends the branch as succeeded."""

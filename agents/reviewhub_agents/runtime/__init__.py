@@ -7,6 +7,7 @@ pause or a crash finds what it already did:
 * `ctx.tool(…)` asks for a tool call, waits for the answer if people have to give one, and runs the tool once;
 * `ctx.gate(…)` and `ctx.ask_person(…)` ask people without running anything;
 * `ctx.model(…)` and `ctx.record(…)` keep a result and give the kept one to a replay;
+* `ctx.plan` writes what the agent intends, in versions, and how far it is;
 * `ctx.checkpoint()` saves the state inside a step.
 
 The engine knows neither Django nor HTTP: it talks to a `Store`.
@@ -14,10 +15,11 @@ The engine knows neither Django nor HTTP: it talks to a `Store`.
 
 from .context import Context
 from .engine import Ending, run
-from .errors import Fenced, GraphError, ReplayDiverged, ToolError
+from .errors import Fenced, GraphError, PlanChanged, ReplayDiverged, ToolError
 from .graph import END, Graph
 from .models import Model, Scripted
 from .results import ToolResult
+from .store import Plan, PlanStep
 from .tools import Tool, ToolRun
 
 __all__ = [
@@ -28,6 +30,9 @@ __all__ = [
     "Graph",
     "GraphError",
     "Model",
+    "Plan",
+    "PlanChanged",
+    "PlanStep",
     "ReplayDiverged",
     "Scripted",
     "Tool",

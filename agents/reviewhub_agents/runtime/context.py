@@ -14,6 +14,7 @@ from reviewhub_agents import canonical, exact
 from .calls import Calls
 from .errors import GraphError, ReplayDiverged
 from .models import Message, Model
+from .plans import Plans
 from .results import ToolResult
 from .state import GivenTypes, dump
 from .store import Effect, Kept, Proposal, Snapshot, Store
@@ -62,6 +63,7 @@ class Context(Generic[S]):
         self._calls = Calls(store, tools)
         self._types = types
         self.snapshot = snapshot
+        self.plan = Plans(store, self._recorded)
         self._occurrences: Counter[str] = Counter()
 
     def tool(
@@ -131,11 +133,14 @@ class Context(Generic[S]):
             make: returns anything that `exact.pack` takes.
             of: what the result depends on; a replay with another value raises ReplayDiverged.
         """
+        return self._recorded(key, lambda place: make(), of=of)
+
+    def _recorded(self, key: str, make: Callable[[str], Any], *, of: Any) -> Any:
         place = self._place(key)
         digest = canonical.body_digest(exact.pack(of, types=self._types))
         kept = self._store.kept(place)
         if kept is None:
-            kept = Kept(digest=digest, value=canonical.dumps(exact.pack(make(), types=self._types)))
+            kept = Kept(digest=digest, value=canonical.dumps(exact.pack(make(place), types=self._types)))
             self._store.keep(place, kept)
         elif kept.digest != digest:
             raise ReplayDiverged(f"{place} was recorded for other arguments")

@@ -27,6 +27,10 @@ class AskedAgain(Exception):
     """The right to run a call was gone (expired, facts or policy changed): people were asked again."""
 
 
+class PlanChanged(Exception):
+    """Another version of the plan is in force than this step thinks, perhaps one that a person restored."""
+
+
 class ToolError(Exception):
     """For tools: the action did *not* happen. Any other exception leaves that open."""
 

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reviewhub_agents import canonical
 
-from .errors import AskedAgain, Fenced, ReplayDiverged
-from .store import Call, Decided, Kept, Loaded, Permit, Proposal, Snapshot, Status, Stop
+from .errors import AskedAgain, Fenced, GraphError, PlanChanged, ReplayDiverged
+from .store import (
+    Call,
+    Decided,
+    Intent,
+    Kept,
+    Loaded,
+    Permit,
+    Plan,
+    PlanStep,
+    Proposal,
+    Snapshot,
+    Status,
+    Stop,
+)
 
 Policy = Callable[[Proposal], str]
 """What becomes of a proposal at once: `allowed`, `denied` or `waiting`."""
@@ -36,8 +49,10 @@ class MemoryStore:
     snapshots: list[Snapshot] = field(default_factory=list)
     records: dict[str, Kept] = field(default_factory=dict)
     partials: list[str] = field(default_factory=list)
+    plans: list[Plan] = field(default_factory=list)
     _stops: dict[str, list[_Row]] = field(default_factory=dict)
     _ids: dict[str, str] = field(default_factory=dict)
+    _written: dict[str, tuple[Intent, int]] = field(default_factory=dict)
 
     def load(self) -> Loaded:
         """The head of the branch."""
@@ -97,6 +112,41 @@ class MemoryStore:
         """Records a result; the first one under a key stays."""
         self._check()
         self.records.setdefault(key, kept)
+
+    def plan(self) -> Plan | None:
+        """The plan in force."""
+        return self.plans[-1] if self.plans else None
+
+    def write_plan(self, *, key: str, intent: Intent, base: int | None) -> int:
+        """Writes the next version, or finds the one written under the same key."""
+        self._check()
+        before = self._written.get(key)
+        if before is not None:
+            if before[0] != intent:
+                raise ReplayDiverged(f"{key} wrote another plan before")
+            return before[1]
+        number = len(self.plans)
+        if base is not None and base != number:
+            raise PlanChanged(f"version {number} of the plan is in force, not {base}")
+        standing = {one.id: one.status or "pending" for one in _steps(self.plans[-1].steps if number else ())}
+        steps = tuple(_begun(step, standing) for step in intent.steps)
+        self.plans.append(Plan(version=number + 1, steps=steps, assumptions=dict(intent.assumptions)))
+        self._written[key] = (intent, number + 1)
+        return number + 1
+
+    def mark_step(self, *, step: str, status: str, note: str) -> None:
+        """Says how far a step of the plan in force is."""
+        self._check()
+        standing = {
+            one.id: one.status or "pending" for one in _steps(self.plans[-1].steps if self.plans else ())
+        }
+        if step not in standing:
+            raise PlanChanged(f"the plan in force has no step {step}")
+        if standing[step] in _OVER and standing[step] != status:
+            raise GraphError(f"step {step} is {standing[step]} and cannot become {status}")
+        now = self.plans[-1]
+        steps = tuple(_begun(one, {**standing, step: status}, again=True) for one in now.steps)
+        self.plans[-1] = replace(now, steps=steps)
 
     def finish(self, *, result: str) -> None:
         """Ends the branch as succeeded."""
@@ -174,3 +224,19 @@ _AFTER = {"reject": "denied", "respond": "skipped", "happened": "succeeded", "sk
 
 def _asked(proposal: Proposal) -> tuple[str, str]:
     return proposal.tool, proposal.arguments
+
+
+_OVER = {"done", "skipped"}
+
+
+def _steps(steps: Sequence[PlanStep]) -> Iterator[PlanStep]:
+    for step in steps:
+        yield step
+        yield from _steps(step.steps)
+
+
+def _begun(step: PlanStep, standing: Mapping[str, str], *, again: bool = False) -> PlanStep:
+    """A step with its status: what it says itself (unless it is looked at `again`), else what stands, else pending."""
+    said = None if again else step.status
+    inner = tuple(_begun(each, standing, again=again) for each in step.steps)
+    return replace(step, status=said or standing.get(step.id, "pending"), steps=inner)

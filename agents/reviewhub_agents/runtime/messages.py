@@ -7,8 +7,8 @@ from uuid import UUID
 
 from reviewhub_agents import canonical, wire
 
-from .errors import AskedAgain, Fenced, ReplayDiverged
-from .store import Call, Decided, Kept, Proposal, Snapshot, Status, Stop
+from .errors import AskedAgain, Fenced, GraphError, PlanChanged, ReplayDiverged
+from .store import Call, Decided, Intent, Kept, Plan, PlanStep, Proposal, Snapshot, Status, Stop
 
 FENCED = frozenset(
     {
@@ -34,6 +34,10 @@ def translated(code: str, message: str) -> Exception | None:
         return AskedAgain(message)
     if code in {"idempotency_conflict", "digest_mismatch"}:
         return ReplayDiverged(message)
+    if code == "stale_plan":
+        return PlanChanged(message)
+    if code == "illegal_transition":
+        return GraphError(message)
     return None
 
 
@@ -69,6 +73,54 @@ def outcome_body(*, attempt: int, status: Status, result: str | None, error: str
     if error:
         given["error"] = error
     return wire.OutcomeBody(**given)
+
+
+def plan_body(*, branch: str, intent: Intent, base: int | None, epoch: int | None) -> wire.PlanBody:
+    """A version of a plan to write."""
+    kind = "failures" if intent.failures else "contradicted" if intent.contradicted else "agent"
+    why = {
+        "kind": kind,
+        "failures": intent.failures,
+        "assumption": intent.contradicted,
+        "text": intent.because,
+    }
+    given: dict[str, Any] = {
+        "branch": branch,
+        "steps": [_plan_step(step) for step in intent.steps],
+        "assumptions": [{"id": one, "text": text} for one, text in intent.assumptions.items()],
+        "why": {name: value for name, value in why.items() if value},
+        "base": base,
+        "epoch": epoch,
+    }
+    return wire.PlanBody.from_text(
+        canonical.dumps({name: value for name, value in given.items() if value is not None})
+    )
+
+
+def marks_body(*, step: str, status: str, note: str, epoch: int | None) -> wire.MarksBody:
+    """How far a step is."""
+    tree = {"marks": [{"step": step, "status": status, "note": note}], "epoch": epoch}
+    return wire.MarksBody.from_text(canonical.dumps(tree))
+
+
+def plan_of(out: wire.PlanOut) -> Plan:
+    """A version as the hub sees it."""
+    return Plan(
+        version=out.version,
+        steps=tuple(_step_of(step) for step in out.steps),
+        assumptions={one.id: one.text for one in out.assumptions},
+    )
+
+
+def has_step(plan: Plan | None, step: str) -> bool:
+    """Whether a plan has a step of this id, sub-steps too."""
+    todo = list(plan.steps) if plan else []
+    while todo:
+        one = todo.pop()
+        if one.id == step:
+            return True
+        todo += one.steps
+    return False
 
 
 def snapshot_of(out: wire.CheckpointOut) -> Snapshot:
@@ -118,6 +170,20 @@ def _tool_call(proposal: Proposal) -> wire.ToolCallIn:
     if proposal.deadline is not None:
         tree["deadline"] = proposal.deadline
     return wire.ToolCallIn.from_text(canonical.dumps(tree))
+
+
+def _plan_step(step: PlanStep) -> dict[str, Any]:
+    tree: dict[str, Any] = {"id": step.id, "title": step.title}
+    if step.status is not None:
+        tree["status"] = step.status
+    if step.steps:
+        tree["steps"] = [_plan_step(each) for each in step.steps]
+    return tree
+
+
+def _step_of(out: wire.PlanStepOut) -> PlanStep:
+    inner = tuple(_step_of(each) for each in out.steps)
+    return PlanStep(id=out.id, title=out.title, status=out.status.value, steps=inner)
 
 
 def _call(out: wire.ToolCallOut) -> Call:

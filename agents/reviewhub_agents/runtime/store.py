@@ -7,7 +7,7 @@ the branch any more; outcomes and progress are taken all the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -96,6 +96,42 @@ class Kept:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlanStep:
+    """A step of a plan, perhaps with sub-steps; its `id` stays the same in later versions.
+
+    `status` is pending, running, done, failed or skipped; None in what is written leaves it as it stands.
+    """
+
+    id: str
+    title: str
+    status: str | None = None
+    steps: Sequence[PlanStep] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intent:
+    """A version of a plan to write. `assumptions`: id → text.
+
+    Why it changed: `failures` in a row, the assumption (its id) that is `contradicted`, or as `because` says.
+    """
+
+    steps: Sequence[PlanStep]
+    assumptions: Mapping[str, str] = field(default_factory=dict)
+    because: str = ""
+    failures: int | None = None
+    contradicted: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The version of a branch's plan that is in force, its steps as they stand."""
+
+    version: int
+    steps: Sequence[PlanStep]
+    assumptions: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Loaded:
     """Where a branch stands: its head, or nothing but the run's input."""
 
@@ -141,6 +177,25 @@ class Store(Protocol):
 
     def keep(self, key: str, kept: Kept) -> None:
         """Records a result; the first one under a key stays."""
+
+    def plan(self) -> Plan | None:
+        """The plan in force; None when there is none."""
+
+    def write_plan(self, *, key: str, intent: Intent, base: int | None) -> int:
+        """Writes the next version and returns its number, or finds the one that this branch wrote under the same key.
+
+        Raises:
+            PlanChanged: `base` is not in force (0: there is a plan already); None takes whatever is.
+            ReplayDiverged: the key was used for another plan.
+        """
+
+    def mark_step(self, *, step: str, status: str, note: str) -> None:
+        """Says how far a step of the plan in force is; what stands already changes nothing.
+
+        Raises:
+            PlanChanged: the plan in force has no such step, or there is none.
+            GraphError: the step cannot come there from where it is.
+        """
 
     def finish(self, *, result: str) -> None:
         """Ends the branch as succeeded."""

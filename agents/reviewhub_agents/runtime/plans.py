@@ -1,0 +1,93 @@
+"""The plan of a branch as a step writes it: so that a step that starts again writes no second version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Protocol
+
+from .store import Intent, Plan, PlanStep, Store
+
+
+class Record(Protocol):
+    """How the context keeps results: `make` gets the place, once; a replay gets what was kept."""
+
+    def __call__(self, key: str, make: Callable[[str], Any], *, of: Any) -> Any:
+        """What `make` returned the first time."""
+
+
+class Plans:
+    """`ctx.plan`: what the agent intends, for people to see. Each act is done once, however often its step starts."""
+
+    def __init__(self, store: Store, record: Record) -> None:
+        """Made by the context."""
+        self._store = store
+        self._record = record
+
+    def now(self) -> Plan | None:
+        """The plan in force, as it was when the step asked first; None when there is none."""
+        tree = self._record("plan.now", lambda place: _tree(self._store.plan()), of=None)
+        return None if tree is None else _plan(tree)
+
+    def write(
+        self,
+        steps: Sequence[PlanStep],
+        *,
+        assumptions: Mapping[str, str] | None = None,
+        because: str = "",
+        failures: int | None = None,
+        contradicted: str | None = None,
+        base: int | None = None,
+    ) -> int:
+        """Writes the next version of the plan; its number.
+
+        Args:
+            assumptions: what it takes for granted, id → text.
+            because: why it changed, in words.
+            failures: how many there were in a row, if that is why.
+            contradicted: the id of the assumption that does not hold, if that is why.
+            base: the version it was made from (0 for none yet); left out, it replaces whatever is in force.
+
+        Raises:
+            PlanChanged: `base` is not in force: a person restored another one.
+        """
+        intent = Intent(
+            steps=tuple(steps),
+            assumptions=dict(assumptions or {}),
+            because=because,
+            failures=failures,
+            contradicted=contradicted,
+        )
+        written: int = self._record(
+            "plan.write",
+            lambda place: self._store.write_plan(key=place, intent=intent, base=base),
+            of=asdict(intent),
+        )
+        return written
+
+    def mark(self, step: str, status: str, note: str = "") -> None:
+        """Says how far a step is: pending, running, done, failed or skipped.
+
+        Raises:
+            PlanChanged: the plan in force has no such step.
+            GraphError: the step cannot come there from where it is.
+        """
+        self._record(
+            "plan.mark",
+            lambda place: self._store.mark_step(step=step, status=status, note=note),
+            of=[step, status, note],
+        )
+
+
+def _tree(plan: Plan | None) -> Any:
+    return None if plan is None else asdict(plan)
+
+
+def _plan(tree: Any) -> Plan:
+    steps = tuple(_step(each) for each in tree["steps"])
+    return Plan(version=tree["version"], steps=steps, assumptions=tree["assumptions"])
+
+
+def _step(tree: Any) -> PlanStep:
+    inner = tuple(_step(each) for each in tree["steps"])
+    return PlanStep(id=tree["id"], title=tree["title"], status=tree["status"], steps=inner)
