@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from reviewhub_agents import canonical
 
+from reviewhub.checkpoints.seen import seen
 from reviewhub.checkpoints.tree import State
 from reviewhub.checkpoints.values import Items, Value, common
 from reviewhub.core.schemas.evaluator import Fault
@@ -62,7 +63,7 @@ def misfits_of(state: State, *, schema: Compiled, mark: str, before: State | Non
         check.allow(state.size // BYTES_PER_STEP)
         return list(_unless_unusable(check, root, state.text, MOST))
     found: list[Misfit] = [
-        Misfit(_pointer([name]), "required", "is required")
+        Misfit(canonical.pointer([name]), "required", "is required")
         for name in root.get("required", [])
         if name not in state.values
     ]
@@ -71,11 +72,11 @@ def misfits_of(state: State, *, schema: Compiled, mark: str, before: State | Non
             break
         part = root.get("properties", {}).get(name, root.get("additionalProperties", True))
         if part is False:
-            found.append(Misfit(_pointer([name]), "additionalProperties", "is not a known member"))
+            found.append(Misfit(canonical.pointer([name]), "additionalProperties", "is not a known member"))
         elif part is not True:
             old = before.values.get(name) if before else None
             inside = _of_field(_Field(mark, name, check.schema.resolved(part), check), value, old)
-            found += (Misfit(_pointer([name]) + one.path, one.code, one.message) for one in inside)
+            found += (Misfit(canonical.pointer([name]) + one.path, one.code, one.message) for one in inside)
     return found[:MOST]
 
 
@@ -90,7 +91,7 @@ class _Field:
 
 
 def _of_field(field: _Field, value: Value, old: Value | None) -> Found:
-    """What does not fit in a field, with paths below it. One more than `MOST` is looked for, so that `MOST` are all."""
+    """What does not fit in a field, with paths below it. What the budget did not allow is not remembered."""
     known = _memory.get(field, value)
     if known is not None:
         return known
@@ -98,8 +99,8 @@ def _of_field(field: _Field, value: Value, old: Value | None) -> Found:
         found = _of_list(field, value, old if isinstance(old, Items) else None)
     else:
         field.check.allow(value.size // BYTES_PER_STEP)
-        found = _unless_unusable(field.check, field.part, value.text, MOST + 1)
-    if len(found) <= MOST and not any(one.code == UNCHECKED for one in found):
+        found = _unless_unusable(field.check, field.part, value.text, MOST)
+    if not any(one.code == UNCHECKED for one in found):
         _memory.put(field, value, found)
     return found
 
@@ -123,8 +124,8 @@ def _of_list(field: _Field, value: Items, old: Items | None) -> Found:
     items = {"items": field.part.get("items", True)}
     lengths = {name: field.part[name] for name in ("minItems", "maxItems") if name in field.part}
     found = [*_of_length(field.check, lengths, value.length), *kept]
-    found += _moved(_unless_unusable(field.check, items, f"[{','.join(new)}]", MOST + 1), by=same)
-    return tuple(found[: MOST + 1])
+    found += _moved(_unless_unusable(field.check, items, f"[{','.join(new)}]", MOST), by=same)
+    return tuple(found[:MOST])
 
 
 def _of_length(check: Check, lengths: dict[str, Any], length: int) -> Sequence[Misfit]:
@@ -149,7 +150,7 @@ def _place(path: str, by: int) -> str:
 
 def _unless_unusable(check: Check, part: Any, text: str, limit: int) -> Found:
     try:
-        return tuple(_misfit(fault) for fault in check.faults(part, text, limit=limit))
+        return tuple(_misfit(fault) for fault in check.faults(part, text, limit=limit, see=seen))
     except SchemaUnusable as unusable:
         return (Misfit("", UNCHECKED, str(unusable)),)
 
@@ -160,11 +161,6 @@ def _misfit(fault: Fault) -> Misfit:
     return Misfit(
         path if len(path) <= MAX_PATH else path[: MAX_PATH - 1] + "…", error["code"], error["message"]
     )
-
-
-def _pointer(keys: list[str | int]) -> str:
-    path = canonical.pointer(keys)
-    return path if len(path) <= MAX_PATH else path[: MAX_PATH - 1] + "…"
 
 
 class _Memory:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from django.db.models import QuerySet
+
 from reviewhub.accounts.models import Agent, AgentKey
 from reviewhub.checkpoints.draft import Draft
 from reviewhub.checkpoints.load import removed
@@ -78,19 +80,18 @@ def in_workspace(workspace_id: uuid.UUID, checkpoint_id: uuid.UUID) -> Checkpoin
     return _found(rows.select_related("branch", "run", "state_schema").defer(*_SCHEMA).first())
 
 
+def _with_schema() -> QuerySet[Checkpoint]:
+    return Checkpoint.objects.select_related("branch", "state_schema").defer(*_SCHEMA)
+
+
 def head_of(branch: Branch) -> Checkpoint | None:
     """The newest checkpoint of a branch; None before the first, and when those of an ended run were removed."""
-    return (
-        None
-        if branch.head is None
-        else Checkpoint.objects.select_related("branch").filter(pk=branch.head).first()
-    )
+    return None if branch.head is None else _with_schema().filter(pk=branch.head).first()
 
 
 def saved(checkpoint_id: uuid.UUID) -> Checkpoint:
     """A checkpoint that was saved once, for a request that is repeated. Raises CheckpointRemoved."""
-    rows = Checkpoint.objects.select_related("branch").filter(pk=checkpoint_id)
-    for row in rows:
+    for row in _with_schema().filter(pk=checkpoint_id):
         return row
     stone = Tombstone.objects.select_related("branch").get(pk=checkpoint_id)
     raise removed(stone.pk, run_id=stone.branch.run_id) or NotFound()

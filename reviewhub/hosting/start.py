@@ -7,7 +7,6 @@ from typing import Any
 from django.db import transaction
 from reviewhub_agents import canonical
 from reviewhub_agents.runtime.errors import StateError
-from reviewhub_agents.runtime.state import load
 
 from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import Agent, Member
@@ -76,8 +75,7 @@ def _target(agent: Agent) -> Target:
 def _fitting(agent: Agent, given: Any) -> str:
     try:
         text = canonical.dumps({} if given is None else given)
-        graph = graph_of(agent.graph)
-        load(graph.state, text, types=graph.types)
+        graph_of(agent.graph).states.first(text)
     except (canonical.BadJson, StateError) as error:
         raise Invalid.at("/input", str(error)) from error
     return text

@@ -14,6 +14,7 @@ from reviewhub_agents.runtime import messages
 from reviewhub_agents.runtime.errors import PlanChanged
 from reviewhub_agents.runtime.store import (
     Call,
+    Declaration,
     Intent,
     Kept,
     Loaded,
@@ -23,6 +24,7 @@ from reviewhub_agents.runtime.store import (
     Snapshot,
     Status,
     Stop,
+    WrittenAs,
 )
 
 from reviewhub.checkpoints.load import load
@@ -42,6 +44,7 @@ from reviewhub.gates.present import pause_out
 from reviewhub.gates.present_plans import plan_out
 from reviewhub.gates.progress import progress
 from reviewhub.gates.set_aside import setting_aside
+from reviewhub.hosting.declare import declare
 from reviewhub.hosting.keep_record import keep_record
 from reviewhub.hosting.queries import record_of
 from reviewhub.plans.queries import in_force
@@ -62,6 +65,7 @@ class BranchStore:
         self._run = Run.objects.select_related("agent").get(pk=claimed.branch.run_id)
         self._agent = self._run.agent
         self._actor = Actor(kind="agent", id=self._agent.pk, name=self._agent.name)
+        self._written_as: WrittenAs | None = None
 
     @setting_aside()
     def load(self) -> Loaded:
@@ -69,8 +73,21 @@ class BranchStore:
         head = head_of(self._branch)
         if head is None:
             return Loaded(input=self._run.input, snapshot=None)
-        snapshot = Snapshot(id=str(head.pk), node=head.node, step=head.step, state=load(head))
+        schema = head.state_schema
+        snapshot = Snapshot(
+            id=str(head.pk),
+            node=head.node,
+            step=head.step,
+            state=load(head),
+            written_as=WrittenAs(name=schema.name, version=schema.version) if schema else None,
+        )
         return Loaded(input=self._run.input, snapshot=snapshot)
+
+    def declare(self, declaration: Declaration) -> None:
+        """Says what the states are that are saved from now on."""
+        with _translated():
+            declare(agent=self._agent, declaration=declaration, actor=self._actor)
+        self._written_as = declaration.written_as
 
     def save(self, *, node: str, step: int, state: str) -> Snapshot:
         """Saves a snapshot as the new head; only on top of the head that this process knows."""
@@ -81,11 +98,18 @@ class BranchStore:
             step=step,
             state=state,
             epoch=self._epoch,
+            written_as=self._written_as,
         )
         with _translated():
             saved = checkpoint(run=self._run, body=body, key=secrets.token_hex(16), actor=self._actor)
         self._branch.head = saved.checkpoint.pk
-        return Snapshot(id=str(saved.checkpoint.pk), node=node, step=step, state=state)
+        return Snapshot(
+            id=str(saved.checkpoint.pk),
+            node=node,
+            step=step,
+            state=state,
+            written_as=self._written_as,
+        )
 
     def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
         """Asks for calls, or finds the pause made under the same key."""

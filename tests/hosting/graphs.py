@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from reviewhub_agents.runtime import Graph
+
 from tests.runtime import exact_agent
-from tests.runtime.agent import NewerTicket, World, make
+from tests.runtime.agent import NewerTicket, Priced, Ticket, World, make, with_currency, with_price
 
 world = World()
 payer = make(world)
 newer_payer = make(world, NewerTicket)
 basket = exact_agent.make()
+
+first = make(world, Ticket, version=1)
+second = make(world, NewerTicket, version=2, upgrades={1: with_currency})
+third: Graph[Any] = make(world, Priced, version=3, upgrades={1: with_currency, 2: with_price})  # type: ignore[arg-type]
+unable = make(world, NewerTicket, version=3, upgrades={1: with_currency})
+unraised = make(world, NewerTicket, version=1)
 
 
 def new_world() -> World:

@@ -7,7 +7,18 @@ from typing import Any
 import pytest
 from reviewhub_agents.runtime import Fenced, GraphError, PlanChanged, PlanStep, ReplayDiverged
 from reviewhub_agents.runtime.errors import AskedAgain
-from reviewhub_agents.runtime.store import Call, Intent, Kept, Plan, Proposal, Snapshot, Stop, Store
+from reviewhub_agents.runtime.store import (
+    Call,
+    Declaration,
+    Intent,
+    Kept,
+    Plan,
+    Proposal,
+    Snapshot,
+    Stop,
+    Store,
+    WrittenAs,
+)
 
 from tests.cast import Cast
 from tests.hosting.conftest import Hosted
@@ -271,3 +282,15 @@ def test_who_lost_the_branch_writes_nothing_more(keeper: Keeper) -> None:
     with pytest.raises(Fenced):
         late.heartbeat()
     assert store.load().snapshot == snapshot
+
+
+def test_a_snapshot_knows_what_it_was_saved_as(keeper: Keeper) -> None:
+    assert saved(keeper.store).written_as is None
+    first = WrittenAs(name="payer", version=1)
+    keeper.store.declare(Declaration(written_as=first, schema='{"type":"object"}'))
+    later = keeper.store.save(node="work", step=1, state=STATE)
+    assert later.written_as == first
+    assert keeper.store.load().snapshot == later
+    keeper.store.declare(Declaration(written_as=first, schema='{"type":"object"}'))
+    with pytest.raises(GraphError):
+        keeper.store.declare(Declaration(written_as=first, schema='{"type":"array"}'))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from pydantic import BaseModel
@@ -43,8 +44,35 @@ class NewerTicket(Ticket):
     currency: str = "EUR"
 
 
-def make(world: World, state: type[Ticket] = Ticket) -> Graph[Ticket]:
-    """read → decide → pay → END, with a model call in between."""
+class Priced(BaseModel):
+    """A much later version: the amount is a number with its currency, and a name has changed."""
+
+    order: str = "8812"
+    price: Decimal = Decimal("10.00")
+    currency: str
+    said: str = ""
+    paid: str = ""
+    answer: str = ""
+    steps: list[str] = []
+
+    @property
+    def amount(self) -> str:
+        return str(self.price)
+
+
+def with_currency(state: dict[str, Any]) -> dict[str, Any]:
+    """From version 1 to 2."""
+    return {**state, "currency": "EUR"}
+
+
+def with_price(state: dict[str, Any]) -> dict[str, Any]:
+    """From version 2 to 3: what 1→2 added has to be there."""
+    assert state["currency"]
+    return {"price": Decimal(state.pop("amount")), **state}
+
+
+def make(world: World, state: type[Ticket] = Ticket, **typed: Any) -> Graph[Ticket]:
+    """read → decide → pay → END, with a model call in between; `typed` is version and upgrades of the state."""
 
     def think(messages: list[dict[str, Any]]) -> dict[str, Any]:
         for error in world.breaks.pop("model", []):
@@ -52,7 +80,7 @@ def make(world: World, state: type[Ticket] = Ticket) -> Graph[Ticket]:
         world.models += 1
         return {"role": "assistant", "content": f"pay {messages[-1]['content']}"}
 
-    graph = Graph("payer", state, model=Scripted(think), result=lambda last: last.answer)
+    graph = Graph("payer", state, model=Scripted(think), result=lambda last: last.answer, **typed)
 
     @graph.tool("read", effect="read", tries=3)
     def read(args: Note, run: ToolRun) -> Any:

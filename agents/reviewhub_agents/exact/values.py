@@ -96,8 +96,16 @@ class OpaqueBytes:
     def __get_pydantic_json_schema__(
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """The marked object, without its details."""
-        return {"type": "object", "title": "Opaque bytes"}
+        """The marked object."""
+        text = {"type": "string"}
+        known = {MARK: {"const": "opaque"}, "value": text, "media_type": text, "sha256": text}
+        return {
+            "type": "object",
+            "title": "Opaque bytes",
+            "properties": known | {"size": {"type": "integer", "minimum": 0}},
+            "required": [*known, "size"],
+            "additionalProperties": False,
+        }
 
     @property
     def digest(self) -> str:

@@ -14,6 +14,7 @@ from reviewhub_agents.runtime import messages
 from reviewhub_agents.runtime.errors import PlanChanged
 from reviewhub_agents.runtime.store import (
     Call,
+    Declaration,
     Intent,
     Kept,
     Loaded,
@@ -23,6 +24,7 @@ from reviewhub_agents.runtime.store import (
     Snapshot,
     Status,
     Stop,
+    WrittenAs,
 )
 
 
@@ -36,6 +38,7 @@ class HttpStore:
         found = client.get_run(run)
         self._input = canonical.dumps(found.input)
         self._name = branch
+        self._written_as: WrittenAs | None = None
         self._branch = next(one.id for one in found.branches if one.name == branch)
         with _translated():
             held = client.claim_branch(
@@ -52,15 +55,27 @@ class HttpStore:
             head = self._client.get_checkpoint(self._head, state="full")
         return Loaded(input=self._input, snapshot=messages.snapshot_of(head))
 
+    def declare(self, declaration: Declaration) -> None:
+        """Says what the states are that are saved from now on."""
+        with _translated():
+            self._client.register_state(*messages.registration(declaration))
+        self._written_as = declaration.written_as
+
     def save(self, *, node: str, step: int, state: str) -> Snapshot:
         """Saves a snapshot as the new head; only on top of the head that this process knows."""
         parent = str(self._head) if self._head else None
         body = messages.checkpoint_save(
-            branch=self._name, parent=parent, node=node, step=step, state=state, epoch=self._epoch
+            branch=self._name,
+            parent=parent,
+            node=node,
+            step=step,
+            state=state,
+            epoch=self._epoch,
+            written_as=self._written_as,
         )
         with _translated():
             self._head = self._client.save_checkpoint(self._run, body).id
-        return Snapshot(id=str(self._head), node=node, step=step, state=state)
+        return Snapshot(id=str(self._head), node=node, step=step, state=state, written_as=self._written_as)
 
     def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
         """Asks for calls, or finds the pause made under the same key."""

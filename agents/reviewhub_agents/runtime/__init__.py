@@ -15,10 +15,11 @@ The engine knows neither Django nor HTTP: it talks to a `Store`.
 
 from .context import Context
 from .engine import Ending, run
-from .errors import Fenced, GraphError, PlanChanged, ReplayDiverged, ToolError
+from .errors import Fenced, GraphError, PlanChanged, ReplayDiverged, StateError, ToolError
 from .graph import END, Graph
 from .models import Model, Scripted
 from .results import ToolResult
+from .states import StateType, Upgrade
 from .store import Plan, PlanStep
 from .tools import Tool, ToolRun
 
@@ -35,9 +36,12 @@ __all__ = [
     "PlanStep",
     "ReplayDiverged",
     "Scripted",
+    "StateError",
+    "StateType",
     "Tool",
     "ToolError",
     "ToolResult",
     "ToolRun",
+    "Upgrade",
     "run",
 ]

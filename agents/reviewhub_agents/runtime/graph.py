@@ -13,7 +13,8 @@ from reviewhub_agents import canonical
 from .context import Context
 from .errors import GraphError
 from .models import Model
-from .state import check_storable, dump
+from .state import check_storable
+from .states import StateType, Upgrade
 from .store import Effect
 from .tools import A, Tool, ToolRun, declare
 
@@ -62,6 +63,8 @@ class Graph(Generic[S]):
         model: Model | None = None,
         result: Callable[[S], Any] | None = None,
         types: Iterable[type] | Mapping[str, type] = (),
+        version: int | None = None,
+        upgrades: Mapping[int, Upgrade] | None = None,
     ) -> None:
         """Puts an agent together.
 
@@ -69,13 +72,15 @@ class Graph(Generic[S]):
             result: makes the run's result from the last state; the whole state, as it is saved, when left out.
             types: enums that occur in fields whose annotation is Any; as a mapping also the names under which
                 states saved before know an enum that has moved since. Also what `Context.record` may meet.
+            version, upgrades: of the state, as for `StateType`. Without a version states are saved without a schema.
         """
         self.name = name
         self.state = state
+        self.states = StateType(name, state, version=version, upgrades=upgrades, types=types)
         self.description = description
         self.model = model
-        self.types = dict(types) if isinstance(types, Mapping) else tuple(types)
-        self.result = result or (lambda last: canonical.parse(dump(last, types=self.types)))
+        self.types = self.states.types
+        self.result = result or (lambda last: canonical.parse(self.states.dump(last)))
         self.steps: dict[str, Step[S]] = {}
         self.tools: dict[str, Tool[Any]] = {}
 

@@ -13,6 +13,7 @@ from .errors import AskedAgain, Fenced, GraphError, PlanChanged, ReplayDiverged
 from .store import (
     Call,
     Decided,
+    Declaration,
     Intent,
     Kept,
     Loaded,
@@ -23,6 +24,7 @@ from .store import (
     Snapshot,
     Status,
     Stop,
+    WrittenAs,
 )
 
 Policy = Callable[[Proposal], str]
@@ -50,6 +52,8 @@ class MemoryStore:
     records: dict[str, Kept] = field(default_factory=dict)
     partials: list[str] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
+    schemas: dict[WrittenAs, str] = field(default_factory=dict)
+    _written_as: WrittenAs | None = None
     _stops: dict[str, list[_Row]] = field(default_factory=dict)
     _ids: dict[str, str] = field(default_factory=dict)
     _written: dict[str, tuple[Intent, int]] = field(default_factory=dict)
@@ -58,11 +62,19 @@ class MemoryStore:
         """The head of the branch."""
         return Loaded(input=self.input, snapshot=self.snapshots[-1] if self.snapshots else None)
 
+    def declare(self, declaration: Declaration) -> None:
+        """Says what the states are that are saved from now on."""
+        known = self.schemas.setdefault(declaration.written_as, declaration.schema)
+        if known != declaration.schema:
+            raise GraphError(f"another schema is known as {declaration.written_as}")
+        self._written_as = declaration.written_as
+
     def save(self, *, node: str, step: int, state: str) -> Snapshot:
         """Saves a snapshot as the new head."""
         self._check()
-        self.snapshots.append(Snapshot(id=str(uuid.uuid4()), node=node, step=step, state=state))
-        return self.snapshots[-1]
+        made = Snapshot(id=str(uuid.uuid4()), node=node, step=step, state=state, written_as=self._written_as)
+        self.snapshots.append(made)
+        return made
 
     def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
         """Asks for calls, or finds the pause made under the same key."""

@@ -7,8 +7,21 @@ from uuid import UUID
 
 from reviewhub_agents import canonical, wire
 
-from .errors import AskedAgain, Fenced, GraphError, PlanChanged, ReplayDiverged
-from .store import Call, Decided, Intent, Kept, Plan, PlanStep, Proposal, Snapshot, Status, Stop
+from .errors import AskedAgain, Fenced, GraphError, PlanChanged, ReplayDiverged, StateError
+from .store import (
+    Call,
+    Decided,
+    Declaration,
+    Intent,
+    Kept,
+    Plan,
+    PlanStep,
+    Proposal,
+    Snapshot,
+    Status,
+    Stop,
+    WrittenAs,
+)
 
 FENCED = frozenset(
     {
@@ -38,18 +51,44 @@ def translated(code: str, message: str) -> Exception | None:
         return PlanChanged(message)
     if code == "illegal_transition":
         return GraphError(message)
+    if code == "schema_conflict":
+        return GraphError(message)
+    if code == "state_misfit":
+        return StateError(message)
     return None
 
 
+def registration(declaration: Declaration) -> tuple[str, int, wire.StateSchemaIn]:
+    """What is registered: name, version and schema."""
+    tree = canonical.parse(declaration.schema)
+    assert isinstance(tree, dict), "the schema of a model"
+    known = declaration.written_as
+    return known.name, known.version, wire.StateSchemaIn(json_schema=tree)
+
+
 def checkpoint_save(
-    *, branch: str, parent: str | None, node: str, step: int, state: str, epoch: int | None
+    *,
+    branch: str,
+    parent: str | None,
+    node: str,
+    step: int,
+    state: str,
+    epoch: int | None,
+    written_as: WrittenAs | None,
 ) -> wire.CheckpointSave:
     """A snapshot to save as the new head."""
     tree = canonical.parse(state)
     assert isinstance(tree, dict), "a state is the text of a model"
-    return wire.CheckpointSave(
-        branch=branch, parent=_id(parent), node=node, step=step, state=tree, epoch=epoch
-    )
+    given: dict[str, Any] = {
+        "branch": branch,
+        "parent": _id(parent),
+        "node": node,
+        "step": step,
+        "state": tree,
+    }
+    if written_as is not None:
+        given["state_schema"] = wire.StateSchemaNamed(name=written_as.name, version=written_as.version)
+    return wire.CheckpointSave(**given, epoch=epoch)
 
 
 def pause_body(
@@ -125,7 +164,19 @@ def has_step(plan: Plan | None, step: str) -> bool:
 
 def snapshot_of(out: wire.CheckpointOut) -> Snapshot:
     """A checkpoint that was read with its state."""
-    return Snapshot(id=str(out.id), node=out.node, step=out.step, state=canonical.dumps(out.state))
+    return Snapshot(
+        id=str(out.id),
+        node=out.node,
+        step=out.step,
+        state=canonical.dumps(out.state),
+        written_as=written_as(out),
+    )
+
+
+def written_as(out: wire.CheckpointOut) -> WrittenAs | None:
+    """What a checkpoint was saved as; None before states had versions."""
+    known = out.state_schema
+    return None if known is None else WrittenAs(name=known.name, version=known.version)
 
 
 def stop_of(out: wire.PauseOut, proposals: list[Proposal] | None = None) -> Stop:

@@ -92,7 +92,7 @@ def load(model: type[S], text: str, *, types: GivenTypes = ()) -> S:
     try:
         if _MAY_BE_PACKED.search(text) is None:
             return model.model_validate_json(text, by_alias=True, by_name=True)
-        known = exact.Types(_all_types(model, types))
+        known = exact.Types(known_types(model, types))
         value = exact.unpack(canonical.parse(text), types=known, numbers=canonical.plain)
         return model.model_validate(value, by_alias=True, by_name=True)
     except (ValidationError, canonical.BadJson) as error:
@@ -114,7 +114,8 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def _all_types(model: type[BaseModel], types: GivenTypes) -> dict[str, type]:
+def known_types(model: type[BaseModel], types: GivenTypes) -> dict[str, type]:
+    """The types that a state may hold, by the names under which they are saved."""
     given = dict(types) if isinstance(types, Mapping) else {exact.qualified(kind): kind for kind in types}
     return {exact.qualified(kind): kind for kind in enums_of(model)} | given
 

@@ -16,13 +16,33 @@ Status = Literal["succeeded", "failed", "unknown"]
 
 
 @dataclass(frozen=True, kw_only=True)
+class WrittenAs:
+    """Under which name and version a state was saved."""
+
+    name: str
+    version: int
+
+    def __str__(self) -> str:
+        return f"version {self.version} of {self.name!r}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """What the hub is told of an agent's states. `schema` is canonical JSON."""
+
+    written_as: WrittenAs
+    schema: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """A saved state: the step to run next and how many snapshots came before it."""
+    """A saved state: the step to run next, how many snapshots came before it, and what it was saved as."""
 
     id: str
     node: str
     step: int
     state: str
+    written_as: WrittenAs | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +164,13 @@ class Store(Protocol):
 
     def load(self) -> Loaded:
         """The head of the branch."""
+
+    def declare(self, declaration: Declaration) -> None:
+        """Says what the states are that are saved from now on.
+
+        Raises:
+            GraphError: another schema is known under this name and version, or this one is not acceptable.
+        """
 
     def save(self, *, node: str, step: int, state: str) -> Snapshot:
         """Saves a snapshot as the new head."""

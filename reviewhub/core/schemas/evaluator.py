@@ -131,7 +131,7 @@ def _type(run: Evaluation, types: Any, value: Any, schema: Any, path: Path, foun
 
 def _is(type_: str, value: Any) -> bool:
     if type_ == "integer":
-        return isinstance(value, Decimal) and value.as_integer_ratio()[1] == 1
+        return isinstance(value, Decimal) and value.is_finite() and value.as_integer_ratio()[1] == 1
     if type_ == "null":
         return value is None
     return isinstance(value, _PYTHON[type_])
@@ -154,10 +154,15 @@ def _bound(name: str, kind: type, fits: Callable[[Any, Any], bool]) -> _Keyword:
     """A keyword that compares a number, or the length of something, with a limit."""
 
     def keyword(run: Evaluation, limit: Any, value: Any, schema: Any, path: Path, found: list[Fault]) -> None:
-        if isinstance(value, kind) and not fits(value, limit):
+        if isinstance(value, kind) and (_is_nan(value) or not fits(value, limit)):
             found.append(Fault(path, name, limit))
 
     return keyword
+
+
+def _is_nan(value: Any) -> bool:
+    """NaN is no more than anything, and no less; it comes in states only."""
+    return isinstance(value, Decimal) and value.is_nan()
 
 
 def _is_multiple(value: Decimal, divisor: Decimal) -> bool:
@@ -169,7 +174,7 @@ def _multiple_of(
 ) -> None:
     if isinstance(value, Decimal):
         run.spend(20)  # fractions of a thousand digits are exact and not cheap
-        if not _is_multiple(value, divisor):
+        if not value.is_finite() or not _is_multiple(value, divisor):
             found.append(Fault(path, "multipleOf", divisor))
 
 

@@ -10,7 +10,7 @@ Whatever cannot be checked raises `SchemaUnusable`, and that means that a person
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from hashlib import sha256
@@ -102,15 +102,20 @@ class Check:
         self._steps += steps
         self._evaluation.left += steps
 
-    def faults(self, part: Any, text: str, *, limit: int) -> list[Fault]:
+    def faults(
+        self, part: Any, text: str, *, limit: int, see: Callable[[canonical.Tree], Any] = exact
+    ) -> list[Fault]:
         """At most `limit` faults of the value with this canonical text, by a part of the schema.
+
+        Args:
+            see: makes of what is written what is compared, with a Decimal for each number.
 
         Raises:
             SchemaUnusable: it cannot be checked, or not with what is left of the budget.
         """
         try:
             most = 4 * len(text) + 1  # What comes here was bounded where it came in.
-            value = exact(canonical.parse(text, max_bytes=most, max_values=most))
+            value = see(canonical.parse(text, max_bytes=most, max_values=most))
         except canonical.BadJson as error:
             raise SchemaUnusable(f"cannot be read: {error}") from error
         try:
