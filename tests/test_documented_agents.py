@@ -36,6 +36,10 @@ EXAMPLES: dict[str, tuple[list[dict[str, Any]], Any]] = {
         ["refunded 1240.00 to 8812", "refunded 12.40 to 8813 (edited)"],
     ),
     "A plan, for people to see": ([], ["look: done", "claim: pending", "refund: pending"]),
+    "A state with a version": (
+        [],
+        ["12.50", "EUR", "name='refund' version=1", "name='refund' version=2"],
+    ),
     "When nobody knows how it ended": ([APPROVE, HAPPENED], "a person found out that it happened"),
 }
 

@@ -53,6 +53,7 @@ class Ticket(BaseModel):
 support = Graph(
     "support",
     Ticket,
+    version=1,
     description="Answers customers of a small shop: looks orders up, refunds, writes e-mails.",
     model=Scripted(support_model.answer),
     result=lambda last: last.messages[-1]["content"],
