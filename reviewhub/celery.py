@@ -28,6 +28,8 @@ SWEEPS = (
 """What beat starts every SWEEP_SECONDS, and every worker once when it is ready."""
 RESCUE = "reviewhub.hosting.tasks.rescue"
 RESCUE_SECONDS = 60
+RETENTION = "reviewhub.retention.tasks.sweep"
+RETENTION_SECONDS = 300
 
 
 def _transport() -> dict[str, Any]:
@@ -87,7 +89,10 @@ app.conf.update(
         }
         for name in SWEEPS
     }
-    | {RESCUE: {"task": RESCUE, "schedule": RESCUE_SECONDS, "options": {"expires": RESCUE_SECONDS}}},
+    | {
+        name: {"task": name, "schedule": seconds, "options": {"expires": seconds}}
+        for name, seconds in ((RESCUE, RESCUE_SECONDS), (RETENTION, RETENTION_SECONDS))
+    },
 )
 app.autodiscover_tasks()
 

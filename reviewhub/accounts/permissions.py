@@ -35,6 +35,7 @@ class Action(StrEnum):
     CHECKPOINT_READ = "checkpoint.read"
     CHECKPOINT_FORK = "checkpoint.fork"
     CHECKPOINT_REWRITE = "checkpoint.rewrite"
+    CHECKPOINT_PIN = "checkpoint.pin"
     PLAN_RESTORE = "plan.restore"
     POST_REVIEW_GRADE = "post_review.grade"
     QUESTION_ANSWER = "question.answer"
@@ -53,6 +54,10 @@ class Action(StrEnum):
     TOOLS_DECLARE = "tools.declare"
     STATES_DECLARE = "states.declare"
     TOOLS_EDIT = "tools.edit"
+    RETENTION_READ = "retention.read"
+    RETENTION_EDIT = "retention.edit"
+    RUN_HOLD = "run.hold"
+    RUN_ERASE = "run.erase"
 
 
 # What an agent's key may do to what is its own agent's. It decides nothing, whoever owns it.
@@ -88,8 +93,16 @@ _SEEING: Final = frozenset(
         Action.TOOLS_READ,
     }
 )
-_TALKING: Final = frozenset({Action.REQUEST_COMMENT, Action.REQUEST_ASK})
-_WATCHING: Final = frozenset({Action.AUDIT_READ, Action.INSIGHTS_READ, Action.PEOPLE_READ})
+_TALKING: Final = frozenset({Action.REQUEST_COMMENT, Action.REQUEST_ASK, Action.CHECKPOINT_PIN})
+_WATCHING: Final = frozenset(
+    {
+        Action.AUDIT_READ,
+        Action.INSIGHTS_READ,
+        Action.PEOPLE_READ,
+        Action.RETENTION_READ,
+        Action.RUN_HOLD,
+    }
+)
 # What answers for a team: only its members do these, whatever else their role allows.
 _DECIDING: Final = frozenset(
     {
@@ -105,7 +118,15 @@ _DECIDING: Final = frozenset(
     }
 )
 _RUNNING: Final = frozenset(
-    {Action.POLICY_EDIT, Action.PEOPLE_EDIT, Action.AGENTS_EDIT, Action.AGENTS_STOP, Action.TOOLS_EDIT}
+    {
+        Action.POLICY_EDIT,
+        Action.PEOPLE_EDIT,
+        Action.AGENTS_EDIT,
+        Action.AGENTS_STOP,
+        Action.TOOLS_EDIT,
+        Action.RETENTION_EDIT,
+        Action.RUN_ERASE,
+    }
 )
 
 # Role → what it may do in the teams it belongs to, and what anywhere in its workspace.

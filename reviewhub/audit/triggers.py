@@ -67,6 +67,49 @@ _CHECKPOINT_GOES: Final = (
     f" AND EXISTS (SELECT 1 FROM checkpoints_tombstone t WHERE t.removal_id = r.id AND {_TOMBSTONE}))"
 )
 
+
+def _emptied(run: str, empty: dict[str, str], same: str) -> str:
+    """An UPDATE that sets exactly these columns to these values, while an erasure of the row's run is under way.
+
+    Args:
+        run: an SQL expression over OLD for the id of the run.
+        same: the other columns, separated by spaces.
+    """
+    values = [f"NEW.{name} {'IS' if value == 'NULL' else '='} {value}" for name, value in empty.items()]
+    kept = [
+        f"(NEW.{name} = OLD.{name} OR (NEW.{name} IS NULL AND OLD.{name} IS NULL))" for name in same.split()
+    ]
+    removal = _REMOVAL.replace("OLD.run_id", run)
+    return " AND ".join([*values, *kept, f"EXISTS (SELECT 1 {removal} AND r.kind = 'erasure')"])
+
+
+_CALL: Final = "(SELECT c.run_id FROM toolcalls_toolcall c WHERE c.id = OLD.tool_call_id)"
+_VERSION_EMPTIED: Final = _emptied(
+    _CALL,
+    {"arguments": "'{}'", "changes": "'[]'"},
+    "id tool_call_id version digest author_kind author_id author_name created_at",
+)
+_DECISION_EMPTIED: Final = _emptied(
+    _CALL,
+    {"message": "''", "note": "''", "value": "NULL"},
+    "id workspace_id tool_call_id request_id type version digest by_kind by_id by_name policy_version decided_at",
+)
+_PLAN_EMPTIED: Final = _emptied(
+    "OLD.run_id",
+    {
+        "content": """'{"assumptions":[],"steps":[]}'""",
+        "statuses": "'{}'",
+        "assumption": "''",
+        "reason": "''",
+    },
+    "id workspace_id run_id branch_id number base restores why_kind failures author_kind author_name created_at",
+)
+_MARK_EMPTIED: Final = _emptied(
+    "(SELECT p.run_id FROM plans_planversion p WHERE p.id = OLD.version_id)",
+    {"step": "''", "note": "''"},
+    "version_id number status created_at",
+)
+
 # Tables of the apps above are named as text: the audit app does not import them.
 GUARDS: Final = (
     Guard(table="audit_event"),
@@ -77,11 +120,11 @@ GUARDS: Final = (
     Guard(table="checkpoints_removalend"),
     Guard(table="checkpoints_stateschema"),
     Guard(table="checkpoints_tombstone"),
-    Guard(table="plans_planversion"),
-    Guard(table="plans_stepmark"),
+    Guard(table="plans_planversion", unless=_PLAN_EMPTIED),
+    Guard(table="plans_stepmark", unless=_MARK_EMPTIED),
     Guard(table="policies_policyversion"),
-    Guard(table="toolcalls_callversion"),
-    Guard(table="toolcalls_decision"),
+    Guard(table="toolcalls_callversion", unless=_VERSION_EMPTIED),
+    Guard(table="toolcalls_decision", unless=_DECISION_EMPTIED),
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -77,8 +77,11 @@ class Load:
         return "sha256:" + sha256("".join(f"{line}\n" for line in sorted(lines)).encode()).hexdigest()
 
 
-def remove(*, run: Run, load: Load, why: Why) -> Removal:
+def remove(*, run: Run, load: Load, why: Why, meanwhile: Callable[[], object] | None = None) -> Removal:
     """Removes what `load` names, in the caller's transaction, which holds the run's branches.
+
+    Args:
+        meanwhile: what else needs an open removal to pass the guards: an erasure empties texts of guarded tables.
 
     Raises:
         IntegrityError: something is not as `load` says, or the run is under hold: the database refuses.
@@ -107,6 +110,8 @@ def remove(*, run: Run, load: Load, why: Why) -> Removal:
     _delete(
         "DELETE FROM checkpoints_blob WHERE run_id = {run} AND hash IN ({})", list(load.blobs), run_id=run.pk
     )
+    if meanwhile is not None:
+        meanwhile()
     removal.end = RemovalEnd.objects.create(
         id=removal.end_id,
         checkpoints=len(load.checkpoints),

@@ -26,6 +26,8 @@ POINTS = (
     "resume.before_settle",
     "prune.before_commit",
     "prune.after_commit",
+    "erase.before_commit",
+    "erase.after_commit",
 )
 
 

@@ -32,6 +32,7 @@ def run_out(run: Run) -> wire.RunOut:
         "title": run.title,
         "on_behalf_of": run.on_behalf_of,
         "labels": canonical.parse(run.labels),
+        "retention_class": run.retention_class,
         "input": canonical.parse(run.input),
         "result": canonical.parse(run.result),
         "error": run.error,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.acting import still_may
@@ -14,7 +15,7 @@ from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict, Invalid
 from reviewhub.runs.kinds import RunStarted
-from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.models import Branch, RetentionRule, Run
 from reviewhub.runs.queries import by_external_id, runs_of
 
 MAIN = "main"
@@ -37,7 +38,7 @@ def start(*, key: AgentKey, body: wire.RunStart, actor: Actor) -> tuple[Run, boo
         The run, and whether it was made just now.
 
     Raises:
-        Invalid: the parent is no run of this agent in the key's environment.
+        Invalid: the parent is no run of this agent in the key's environment; no rule is about this retention class.
         NotAnyMore, AgentStopped: the key was revoked, or the agent stopped, since the request came in.
         OtherEnvironment: the external id belongs to a run of another environment.
     """
@@ -46,6 +47,7 @@ def start(*, key: AgentKey, body: wire.RunStart, actor: Actor) -> tuple[Run, boo
     if external_id and (found := _find(key, external_id)) is not None:
         return found, False
     parent = _parent(key, body.parent)
+    _check_class(key, body.retention_class)
     run = Run(
         workspace_id=key.workspace_id,
         agent_id=key.agent_id,
@@ -55,6 +57,7 @@ def start(*, key: AgentKey, body: wire.RunStart, actor: Actor) -> tuple[Run, boo
         parent=parent,
         title=body.title,
         on_behalf_of=body.on_behalf_of,
+        retention_class=body.retention_class,
         labels=canonical.dumps(body.labels),
         input=canonical.dumps(body.input),
     )
@@ -93,6 +96,13 @@ def _find(key: AgentKey, external_id: str) -> Run | None:
             f"The external id {external_id!r} belongs to a run in {run.environment}; this key is for {key.environment}."
         )
     return run
+
+
+def _check_class(key: AgentKey, name: str) -> None:
+    """A class that an admin has made a rule for, for all agents or for this one."""
+    rules = RetentionRule.objects.filter(workspace_id=key.workspace_id, run_class=name)
+    if name and not rules.filter(Q(agent=None) | Q(agent_id=key.agent_id)).exists():
+        raise Invalid.at("/retention_class", f"no retention rule is about the class {name!r}", "not_found")
 
 
 def _parent(key: AgentKey, parent: uuid.UUID | None) -> Run | None:

@@ -88,6 +88,7 @@ TABLE = {
     Action.CHECKPOINT_READ: ("rmaAgs", "maA", "rmaAgs"),
     Action.CHECKPOINT_FORK: ("rAg", "", "g"),
     Action.CHECKPOINT_REWRITE: ("rA", "", ""),
+    Action.CHECKPOINT_PIN: ("rmaA", "maA", "rmaA"),
     Action.POST_REVIEW_GRADE: ("rA", "", ""),
     Action.QUESTION_ANSWER: ("g", "", "g"),
     Action.SECRET_REVEAL: ("rA", "", ""),
@@ -105,6 +106,10 @@ TABLE = {
     Action.TOOLS_DECLARE: ("g", "", "g"),
     Action.STATES_DECLARE: ("g", "", "g"),
     Action.TOOLS_EDIT: ("aA", "aA", "aA"),
+    Action.RETENTION_READ: ("maA", "maA", "maA"),
+    Action.RETENTION_EDIT: ("aA", "aA", "aA"),
+    Action.RUN_HOLD: ("maA", "maA", "maA"),
+    Action.RUN_ERASE: ("aA", "aA", "aA"),
 }
 LETTERS = {
     "reviewer": "r",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from .base import Wire
 from .checkpoints import CheckpointIn
@@ -42,6 +42,12 @@ class RunStart(Wire):
     on_behalf_of: Label = ""
     labels: Labels = {}
     input: Json = None
+    retention_class: Annotated[
+        Label,
+        Field(
+            description="One of the classes that admins made rules for; it can only lengthen what is kept."
+        ),
+    ] = ""
 
 
 class ContinueFrom(Wire):
@@ -81,6 +87,7 @@ class RunOut(Wire):
     parent: Id | None = None
     on_behalf_of: Label = ""
     labels: Labels = {}
+    retention_class: Label = ""
     input: Json = None
     result: Json = None
     error: Text = ""

@@ -1,0 +1,113 @@
+"""What a run holds besides its checkpoints: each text that an agent or a person wrote into it, and how it is emptied.
+
+Emptied is what may say something about somebody. What stays: ids, states, times, digests and hashes, the tools' names,
+who decided, and what policy answered.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Model, Q, QuerySet
+
+from reviewhub.core.models import IdempotencyKey
+from reviewhub.deliveries.models import Email
+from reviewhub.hosting.models import Record
+from reviewhub.plans.models import PlanVersion, StepMark
+from reviewhub.reviews.models import Comment, PostReview, Question, Review, ReviewRequest
+from reviewhub.runs.models import Run
+from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
+
+ERASED = "Erased"
+NO_PLAN = '{"assumptions":[],"steps":[]}'
+
+
+@dataclass(frozen=True)
+class Texts:
+    """One table's rows of a run that still say something, and the columns that are emptied."""
+
+    rows: Callable[[uuid.UUID], QuerySet[Any]]
+    empty: dict[str, Any]
+
+    def some(self, run_id: uuid.UUID, most: int) -> list[Any]:
+        """The keys of at most `most` rows that are not empty yet."""
+        still = Q()
+        for name, value in self.empty.items():
+            still |= (
+                (~Q(**{name: value}) & Q(**{f"{name}__isnull": False}))
+                if value is not None
+                else Q(**{f"{name}__isnull": False})
+            )
+        return list(self.rows(run_id).filter(still).order_by("pk").values_list("pk", flat=True)[:most])
+
+    def blank(self, run_id: uuid.UUID, keys: list[Any]) -> int:
+        """Empties these rows; how many they were."""
+        return self.rows(run_id).filter(pk__in=keys).update(**self.empty)
+
+
+def _of(model: type[Model], path: str, **more: Any) -> Callable[[uuid.UUID], QuerySet[Any]]:
+    return lambda run_id: model._default_manager.filter(**{path: run_id}, **more)
+
+
+TEXTS: tuple[Texts, ...] = (
+    # Guarded tables; the triggers let exactly this pass, while an erasure of the run is under way.
+    Texts(_of(CallVersion, "tool_call__run_id"), {"arguments": "{}", "changes": "[]"}),
+    Texts(_of(Decision, "tool_call__run_id"), {"message": "", "note": "", "value": None}),
+    Texts(_of(PlanVersion, "run_id"), {"content": NO_PLAN, "statuses": "{}", "assumption": "", "reason": ""}),
+    Texts(_of(StepMark, "version__run_id"), {"step": "", "note": ""}),
+    Texts(
+        _of(ToolCall, "run_id"),
+        {"claims": "{}", "partial": None, "result": None, "error": None, "call_id": ""},
+    ),
+    Texts(
+        _of(ReviewRequest, "run_id"),
+        {"sentence": f'[["{ERASED}",0]]', "plain_sentence": ERASED},
+    ),
+    Texts(_of(Review, "request__run_id"), {"message": "", "note": ""}),
+    Texts(_of(Comment, "request__run_id"), {"text": ""}),
+    Texts(_of(Question, "request__run_id"), {"text": ""}),
+    # One that was never answered has none.
+    Texts(_of(Question, "request__run_id", answer__isnull=False), {"answer": ""}),
+    Texts(_of(PostReview, "tool_call__run_id"), {"note": ""}),
+)
+
+
+def forget_mails(run: Run) -> int:
+    """Removes the e-mails about the run's requests from the outbox, sent or not; how many."""
+    gone = 0
+    for number in ReviewRequest.objects.filter(run=run).values_list("number", flat=True):
+        address = f"{settings.PUBLIC_URL}/{run.workspace.slug}/requests/{number}"
+        rows = Email.objects.filter(workspace_id=run.workspace_id, body__contains=address)
+        ends = re.compile(re.escape(address) + r"(?![0-9])")
+        mine = [pk for pk, body in rows.values_list("pk", "body") if ends.search(body)]
+        gone += Email.objects.filter(pk__in=mine).delete()[0]
+    return gone
+
+
+def forget_answers(run: Run) -> int:
+    """Drops what a repeat of a decision is answered, which has the decision's words; the keys stay used. How many."""
+    votes = Review.objects.filter(request__run=run).values_list("member_id", "request_id").distinct()
+    scopes = [f"decide:{member}:{request}" for member, request in votes.iterator(200)]
+    gone = 0
+    for at in range(0, len(scopes), 200):
+        rows = IdempotencyKey.objects.filter(scope__in=scopes[at : at + 200], answer__isnull=False)
+        gone += rows.update(answer=None)
+    return gone
+
+
+def forget_records(run: Run, most: int) -> int:
+    """Removes what a hosted run recorded of its steps; how many went."""
+    some = Record.objects.filter(branch__run=run).values_list("pk", flat=True)[:most]
+    return Record.objects.filter(pk__in=list(some)).delete()[0]
+
+
+def every(run_id: uuid.UUID, most: int) -> Iterator[tuple[Texts, list[Any]]]:
+    """The first rows of each table that are to be emptied, tables without any left out."""
+    for texts in TEXTS:
+        if keys := texts.some(run_id, most):
+            yield texts, keys
