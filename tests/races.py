@@ -311,6 +311,58 @@ def mark_mark(at: Scene) -> None:
     assert StepMark.objects.filter(version__run=run).count() == 1
 
 
+def rewrite_decide(at: Scene) -> None:
+    """A run is rewritten while somebody approves: whoever was first, nothing of the old branch may run."""
+    paused, (one,) = at.waiting()
+    bob, alice, _ = at.people
+    address = f"/checkpoints/{paused['checkpoint']['id']}/rewrite"
+    replies = together(lambda: bob.decide(one, "approve"), lambda: alice.post(address, {"reason": "wrong"}))
+    assert replies[1].status == 201, replies
+    assert replies[0].status in (200, 409), replies
+    request = ReviewRequest.objects.get(tool_call=one["id"])
+    assert request.state == ("approved" if replies[0].status == 200 else "withdrawn"), replies
+    assert ToolCall.objects.get(pk=one["id"]).state == "skipped"
+    assert at.agent.consume(one).code == "superseded"
+    old, new = Branch.objects.filter(run=paused["run"]).order_by("created_at")
+    assert (old.state, old.superseded_by_id, new.state) == ("superseded", new.pk, "resuming")
+    woken = Resumption.objects.filter(branch__run=paused["run"], state__in=["queued", "claimed"])
+    assert [row.branch_id for row in woken] == [new.pk]
+
+
+def rewrite_consume(at: Scene) -> None:
+    """A run is rewritten while its tool starts: it ran before and is told as under way, or it never runs."""
+    paused, (one,) = at.waiting()
+    at.people[0].decide(one, "approve").ok()
+    address = f"/checkpoints/{paused['checkpoint']['id']}/rewrite"
+    replies = together(lambda: at.agent.consume(one), lambda: at.people[1].post(address, {"reason": "wrong"}))
+    assert replies[1].status == 201, replies
+    old = replies[1].json["old"]
+    if replies[0].status == 200:
+        assert [call["id"] for call in old["under_way"]] == [one["id"]], replies
+        assert at.agent.outcome(one).ok()["continue_from"]["checkpoint"] == replies[1].json["checkpoint"]
+        assert ToolCall.objects.get(pk=one["id"]).state == "succeeded"
+    else:
+        assert replies[0].code == "superseded", replies
+        assert [call["id"] for call in old["withdrawn"]] == [one["id"]], replies
+        assert ToolCall.objects.get(pk=one["id"]).state == "skipped"
+    assert Attempt.objects.filter(tool_call=one["id"]).count() == (replies[0].status == 200)
+
+
+def rewrite_rewrite(at: Scene) -> None:
+    """Two people rewrite one branch: one branch goes on, the other is told who and where."""
+    paused, _ = at.waiting()
+    address = f"/checkpoints/{paused['checkpoint']['id']}/rewrite"
+    replies = together(
+        *(lambda who=who: who.post(address, {"reason": "wrong"}) for who in at.people[:2])  # type: ignore[misc]
+    )
+    assert sorted(_statuses(replies)) == [201, 409], replies
+    loser, winner = sorted(replies, key=lambda reply: reply.status, reverse=True)
+    assert loser.code == "superseded"
+    assert loser.json["continue_from"]["checkpoint"] == winner.json["checkpoint"]
+    assert loser.json["by"] in ("Bob", "Alice")
+    assert Branch.objects.filter(run=paused["run"]).count() == 2
+
+
 RACES = (
     decide_decide,
     decide_expire,
@@ -327,6 +379,9 @@ RACES = (
     disable_decide,
     revoke_consume,
     stop_start,
+    rewrite_decide,
+    rewrite_consume,
+    rewrite_rewrite,
 )
 
 
