@@ -12,6 +12,7 @@ from reviewhub_agents.wire import time_text
 
 from reviewhub.audit.queries import Filters, list_events
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.queries import head_of
 from reviewhub.core.errors import Conflict
 from reviewhub.runs.fence import RunEnded, Superseded, check_open
 from reviewhub.runs.models import Branch
@@ -127,8 +128,8 @@ def _who_was_last(branch: Branch) -> dict[str, str]:
     """Whoever saved its head, or did anything on record in its run, whichever came last."""
     found = _newest_event(branch, Filters(run_id=branch.run_id))
     said = [found] if found else []
-    if branch.head is not None:
-        head = Checkpoint.objects.defer("content").get(pk=branch.head)
+    head = head_of(branch)
+    if head is not None:
         said.append((head.created_at, head.author_name))
     return _said(*max(said)) if said else {}
 

@@ -18,7 +18,7 @@ from reviewhub.checkpoints.difference import difference as differences_of
 from reviewhub.checkpoints.find import Found
 from reviewhub.checkpoints.find import find as find_value
 from reviewhub.checkpoints.history import history as way_of
-from reviewhub.checkpoints.load import CorruptCheckpoint, load_state
+from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load_state
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import Kind, kinds_of
 from reviewhub.checkpoints.tree import State
@@ -39,6 +39,7 @@ from reviewhub.web.state_view import hides, look, parsed, value_at
 
 LISTED = 40
 CALLS = 20
+GONE = 20
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def checkpoint(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> H
             sheet=number_in(given.get("sheet", "1"), "/sheet"),
             schema=schema_of(row),
         )
-    except (CorruptCheckpoint, Invalid) as refusal:
+    except (CheckpointRemoved, CorruptCheckpoint, Invalid) as refusal:
         error = refusal
         context["errors"] = words(refusal)
     if context["kind"] == "rewrite":
@@ -115,6 +116,7 @@ def history(request: HttpRequest, caller: MemberCaller, run: Run) -> HttpRespons
         "run": run,
         "branches": branches,
         "branch": branch,
+        "gone": queries.removed_of([branch.pk])[:GONE],
         "lines": lines(found.rows),
         "next": found.next,
         "is_first_page": not given.get("cursor"),
@@ -142,7 +144,7 @@ def difference(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> H
             with setting_aside():
                 found = differences_of(other, row, most=MOST, most_bytes=MOST_BYTES)
             context |= {"changes": listed(found, schema=schema_of(row)), "more": found.more, "most": MOST}
-        except CorruptCheckpoint as damage:
+        except (CheckpointRemoved, CorruptCheckpoint) as damage:
             context["errors"] = words(damage)
     return show(request, caller, "web/difference.html", context, nav="runs")
 
@@ -161,7 +163,7 @@ def trace(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpRe
     except (Invalid, BadJson) as refusal:
         errors = [one["message"] for one in refusal.errors] or [str(refusal)]
         context["errors"], status = errors, 422
-    except CorruptCheckpoint as damage:
+    except (CheckpointRemoved, CorruptCheckpoint) as damage:
         context["errors"] = words(damage)
     return show(request, caller, "web/trace.html", context, nav="runs", status=status)
 
@@ -251,7 +253,8 @@ def _story(row: Checkpoint, path: str, asked: str) -> dict[str, Any]:
 def _parent(row: Checkpoint) -> Checkpoint | None:
     if row.parent_id is None:
         return None
-    return Checkpoint.objects.select_related("branch").defer("content").get(pk=row.parent_id)
+    # It may have been removed.
+    return Checkpoint.objects.select_related("branch").defer("content").filter(pk=row.parent_id).first()
 
 
 def _of_run(run: Run, text: str) -> Checkpoint:

@@ -11,7 +11,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
-from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load
+from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load_state
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.clock import now
 from reviewhub.core.display import arguments
@@ -34,7 +34,7 @@ from reviewhub.web.confirm import Confirmation
 from reviewhub.web.evidence import Evidence, evidence
 from reviewhub.web.render import show
 from reviewhub.web.schema_fields import Field, escaped, fields, raw_text
-from reviewhub.web.talk import Talk, talk
+from reviewhub.web.talk import Talk, talk_in
 from reviewhub.web.templatetags.rh import did
 
 MODES = {
@@ -235,7 +235,7 @@ def _talk(row: ReviewRequest) -> Talk | None:
         return None
     try:
         with setting_aside():
-            return talk(load(checkpoint))
+            return talk_in(load_state(checkpoint))
     except (CorruptCheckpoint, CheckpointRemoved):
         return None
 

@@ -9,6 +9,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.queries import Kind
 
 ROW = 46  # pixels, as high as a row of the list beside it
 LANE = 18
@@ -25,6 +26,7 @@ class Line:
     is_on: bool
     title: str
     tags: list[tuple[str, str, str, int]]  # tone, icon, word, how many
+    kind: Kind = "save"
 
 
 def lanes(checkpoints: list[Checkpoint], branch_order: list[uuid.UUID]) -> dict[uuid.UUID, int]:

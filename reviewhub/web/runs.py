@@ -36,7 +36,7 @@ from reviewhub.web.plan_view import lane
 from reviewhub.web.render import may, show
 from reviewhub.web.run_graph import Line, draw, lanes
 from reviewhub.web.run_weight import scales
-from reviewhub.web.talk import Opened, opened
+from reviewhub.web.talk import STATE_BYTES, Opened, opened
 
 CALLS = 60
 TAGS = {
@@ -166,17 +166,19 @@ def _context(
     )
     state_of = _chosen(row, found.rows, str(chosen or request.GET.get("checkpoint", "")))
     target = run_target(row)
+    lines = _lines(found.rows, branches, calls, state_of)
     return {
         "run": row,
         "branches": branches,
-        "lines": _lines(found.rows, branches, calls, state_of),
-        "graph": draw(_lines(found.rows, branches, calls, state_of)),
+        "lines": lines,
+        "graph": draw(lines),
         "next": found.next,
         "lane": lane(row.pk, branches),
         "calls": called(calls),
         "calls_cut": len(calls) == CALLS,
         "chosen": state_of,
         "state": _state(state_of),
+        "is_large": state_of is not None and state_of.raw_length > STATE_BYTES,
         "pending": list(ReviewRequest.objects.filter(run=row, state="pending").order_by("number")[:20]),
         "is_open": any(branch.state in OPEN_BRANCH for branch in branches),
         "may_cancel": allowed(caller, Action.RUN_CANCEL, target),
@@ -202,8 +204,8 @@ def _chosen(row: Run, shown: list[Checkpoint], asked: str) -> Checkpoint | None:
 
 
 def _state(chosen: Checkpoint | None) -> Opened | None:
-    """The state to read; None when there is none, or when it cannot be read back."""
-    if chosen is None:
+    """The state to read; None when there is none, when it is too large for this page, or cannot be read back."""
+    if chosen is None or chosen.raw_length > STATE_BYTES:
         return None
     try:
         with setting_aside():
@@ -226,6 +228,7 @@ def _lines(
     for call in calls:
         if call.checkpoint_id is not None:
             at.setdefault(call.checkpoint_id, []).append(call)
+    kinds = checkpoints.kinds_of(rows)
     lines: list[Line] = []
     for row in rows:
         here = at.get(row.pk, [])
@@ -237,6 +240,7 @@ def _lines(
                 is_on=chosen is not None and chosen.pk == row.pk,
                 title=names or row.node or f"Checkpoint {row.number}",
                 tags=_tags(here),
+                kind=kinds[row.pk],
             )
         )
     return lines

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
+from reviewhub.checkpoints.tree import State
+from reviewhub.checkpoints.values import Items
 from reviewhub.core.display import arguments, exact, secrets, segments
 from reviewhub.core.display.arguments import Arguments
 from reviewhub.core.display.segments import Segment
@@ -15,6 +17,8 @@ from reviewhub.web.evidence import speaks_to_agent
 
 SHOWN = 12
 CHARACTERS = 1500
+STATE_BYTES = 2_000_000
+"""Of a state that is read as a whole for a page; of a larger one only the end of the conversation is."""
 WHO = {
     "user": "Customer",
     "human": "Customer",
@@ -53,6 +57,19 @@ def talk(state_text: str) -> Talk:
     messages = [part.value for part in exact.parts(kept)] if _is_list(kept) else []
     found = [_said(_fields(one)) for one in messages[-SHOWN:] if isinstance(one, dict)]
     return Talk(found, max(0, len(messages) - SHOWN))
+
+
+def talk_in(state: State) -> Talk:
+    """The same of a state of any size: of a large one no more is parsed than the messages that are shown."""
+    if state.size <= STATE_BYTES:
+        return talk(state.text)
+    kept = state.values.get("messages")
+    tail = kept.texts[-SHOWN:] if isinstance(kept, Items) else []
+    if not tail or sum(map(len, tail)) > STATE_BYTES:
+        return Talk([], 0)
+    found = talk(f'{{"messages":[{",".join(tail)}]}}')
+    assert isinstance(kept, Items)
+    return Talk(found.said, len(kept.texts) - len(tail))
 
 
 def _is_list(kept: Tree) -> bool:

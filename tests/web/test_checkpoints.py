@@ -163,6 +163,25 @@ def test_large_states_are_opened_in_parts_and_what_is_left_out_is_named(
     assert "ttttt" in page(client, f"checkpoints/{saved['id']}?path=/text")
 
 
+def test_a_large_state_leaves_the_run_and_the_request_readable(
+    cast: Cast, as_: As, agent: AgentHttp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither page reads it as a whole; the end of the conversation is shown all the same."""
+    monkeypatch.setattr("reviewhub.web.talk.STATE_BYTES", 3000)
+    monkeypatch.setattr("reviewhub.web.runs.STATE_BYTES", 3000)
+    talked = [{"role": "user", "content": f"message {n} end"} for n in range(200)]
+    run = agent.run()["id"]
+    paused = agent.pause(run, call(), checkpoint={"state": {"messages": talked, "n": 1}}).ok(201)
+    client = as_(cast.bob)
+    shown = page(client, f"runs/{run}")
+    assert "too large for this page" in shown
+    assert f"/northwind/checkpoints/{paused['checkpoint']['id']}" in shown
+    (one,) = paused["tool_calls"]
+    asked = page(client, f"requests/{one['request']['number']}")
+    assert "message 199 end" in asked
+    assert "message 187 end" not in asked
+
+
 def test_a_long_difference_says_that_there_is_more(
     cast: Cast, as_: As, agent: AgentHttp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
