@@ -29,7 +29,9 @@ def history(*, branch: Branch, cursor: str = "", limit: int = 50) -> Page[Checkp
     found: list[Checkpoint] = []
     wanted = keyset.within(limit) + 1
     while True:
-        found += _of_branch(here, below)[: wanted - len(found)]
+        for row in _of_branch(here, below)[: wanted - len(found)]:
+            row.branch = here
+            found.append(row)
         if len(found) == wanted or here.fork_of is None:
             break
         here, below = _origin(here.fork_of)
@@ -46,9 +48,7 @@ def _origin(checkpoint_id: uuid.UUID) -> tuple[Branch, int]:
 
 
 def _of_branch(branch: Branch, below: int | None) -> QuerySet[Checkpoint]:
-    rows = (
-        Checkpoint.objects.filter(branch=branch).select_related("branch").defer("content").order_by("-number")
-    )
+    rows = Checkpoint.objects.filter(branch=branch).defer("content").order_by("-number")
     return rows if below is None else rows.filter(number__lt=below)
 
 

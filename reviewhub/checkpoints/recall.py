@@ -18,6 +18,7 @@ from reviewhub.checkpoints.chunks import size_of
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.rows import BrokenCheckpoint, read_row, slide, unpack, unpack_text
 from reviewhub.checkpoints.skeleton import Skeleton
+from reviewhub.checkpoints.statements import read_rows
 from reviewhub.checkpoints.tree import State, standing_on
 
 MEMORY_BYTES = 64_000_000
@@ -122,13 +123,10 @@ def rows_of(checkpoint: Checkpoint) -> tuple[list[str], bytes]:
     Raises:
         BrokenCheckpoint: one is missing, or damaged.
     """
-    found = Checkpoint.objects.filter(
-        branch_id=checkpoint.branch_id, number__gte=checkpoint.base, number__lte=checkpoint.number
-    )
     texts: list[str] = []
     window = b""
-    for content in found.order_by("number").values_list("content", flat=True):
-        texts.append(unpack_text(bytes(content), window=window))
+    for content in read_rows(checkpoint.branch_id, first=checkpoint.base, last=checkpoint.number):
+        texts.append(unpack_text(content, window=window))
         window = slide(window, texts[-1])
     if len(texts) != checkpoint.number - checkpoint.base + 1:
         raise BrokenCheckpoint("Rows of the stored checkpoint are missing.")

@@ -1,10 +1,12 @@
-"""The SQL that saves a checkpoint. It is written by hand so that on PostgreSQL one statement does all of it: a save
-costs one round trip, and there is no moment between its parts.
+"""The SQL that saves a checkpoint and reads it back. It is written by hand so that on PostgreSQL one statement does all
+of a save: it costs one round trip, and there is no moment between its parts. A state is read by two short statements;
+composing them anew each time cost more than answering them.
 """
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from typing import Any, Final
 
 from django.db import connection
@@ -61,6 +63,15 @@ INSERT INTO checkpoints_checkpoint (
     %(created_at)s, %(state_schema_id)s, %(misfits)s
 )
 """
+ROWS: Final = """
+SELECT content FROM checkpoints_checkpoint
+WHERE branch_id = %s AND number >= %s AND number <= %s
+ORDER BY number
+"""
+POSTGRESQL_READ: Final = (
+    "SELECT hash, data, location FROM checkpoints_blob WHERE run_id = %s AND hash = ANY(%s::bytea[])"
+)
+SQLITE_READ: Final = "SELECT hash, data, location FROM checkpoints_blob WHERE run_id = %s AND hash IN ({})"
 _NAMES: Final = tuple(field.attname for field in Checkpoint._meta.concrete_fields)
 
 
@@ -96,6 +107,31 @@ def write_checkpoint(
             cursor.executemany(SQLITE_BLOB, [(run, hash_, data) for hash_, data in blobs.items()])
         cursor.execute(SQLITE_ROW, values)
     return True
+
+
+def read_rows(branch_id: uuid.UUID, *, first: int, last: int) -> list[bytes]:
+    """The contents of the rows of a branch with numbers from `first` to `last`, as far as they are there, in order."""
+    with connection.cursor() as cursor:
+        cursor.execute(ROWS, (_id(branch_id), first, last))
+        return [bytes(content) for (content,) in cursor.fetchall()]
+
+
+def read_blobs(run_id: uuid.UUID, hashes: Collection[bytes]) -> list[tuple[bytes, bytes | None, str | None]]:
+    """Hash, packed bytes and location of the blobs of a run that are there; a few hundred hashes at most."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(POSTGRESQL_READ, (run_id, list(hashes)))
+        else:
+            marks = ",".join(["%s"] * len(hashes))
+            cursor.execute(SQLITE_READ.format(marks), (_id(run_id), *hashes))
+        found = cursor.fetchall()
+    return [
+        (bytes(hash_), None if data is None else bytes(data), location) for hash_, data, location in found
+    ]
+
+
+def _id(value: uuid.UUID) -> uuid.UUID | str:
+    return value if connection.vendor == "postgresql" else value.hex
 
 
 def _as_sqlite_keeps(values: dict[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from hashlib import sha256
 
 from reviewhub.checkpoints.blobs.protocol import StoreDown
 from reviewhub.checkpoints.blobs.stores import store
-from reviewhub.checkpoints.models import Blob
 from reviewhub.checkpoints.rows import BrokenCheckpoint, unpack
+from reviewhub.checkpoints.statements import read_blobs
 from reviewhub.core.errors import TryAgain
 
 log = logging.getLogger(__name__)
@@ -52,12 +52,11 @@ def _in_database(run_id: uuid.UUID, hashes: Collection[bytes]) -> tuple[dict[byt
     """Bytes by hash, and for the others where they are."""
     found: dict[bytes, bytes] = {}
     away: dict[bytes, str] = {}
-    rows = Blob.objects.filter(run_id=run_id, hash__in=list(hashes)).values_list("hash", "data", "location")
-    for hash_, data, location in rows:
+    for hash_, data, location in read_blobs(run_id, hashes):
         if data is not None:
-            found[bytes(hash_)] = bytes(data)
+            found[hash_] = data
         elif location is not None:
-            away[bytes(hash_)] = location
+            away[hash_] = location
     return found, away
 
 
