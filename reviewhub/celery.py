@@ -26,6 +26,8 @@ SWEEPS = (
     "reviewhub.deliveries.tasks.send_due",
 )
 """What beat starts every SWEEP_SECONDS, and every worker once when it is ready."""
+BLOBS = "reviewhub.checkpoints.tasks.sweep_blobs"
+BLOBS_SECONDS = 60
 RESCUE = "reviewhub.hosting.tasks.rescue"
 RESCUE_SECONDS = 60
 RETENTION = "reviewhub.retention.tasks.sweep"
@@ -91,7 +93,11 @@ app.conf.update(
     }
     | {
         name: {"task": name, "schedule": seconds, "options": {"expires": seconds}}
-        for name, seconds in ((RESCUE, RESCUE_SECONDS), (RETENTION, RETENTION_SECONDS))
+        for name, seconds in {
+            RESCUE: RESCUE_SECONDS,
+            RETENTION: RETENTION_SECONDS,
+            **({BLOBS: BLOBS_SECONDS} if settings.BLOB_STORES else {}),
+        }.items()
     },
 )
 app.autodiscover_tasks()

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from reviewhub_agents.canonical import Tree
 
 from reviewhub.audit.record import record
+from reviewhub.checkpoints.blobs.home import bring_home, fetch_home
 from reviewhub.checkpoints.draft import Draft
 from reviewhub.checkpoints.edit import edited
 from reviewhub.checkpoints.kinds import CheckpointForked
@@ -40,12 +41,14 @@ class Beginning:
 
     draft: Draft
     placed: Placed
+    # Hash → packed bytes: what the state needs and the database has not; see `blobs.home`.
+    home: dict[bytes, bytes]
 
 
 def beginning(*, checkpoint: Checkpoint, changes: Sequence[Tree], reason: str) -> Beginning:
     """What takes time about a fork: reads the state, changes, hashes and packs it. Writes nothing.
 
-    Args and errors as those of `fork`.
+    Args and errors as those of `fork`; and BlobsAway, when the state is partly in a blob store that does not answer.
     """
     check_text(reason, path="/reason")
     origin = load_tip(checkpoint)
@@ -63,7 +66,8 @@ def beginning(*, checkpoint: Checkpoint, changes: Sequence[Tree], reason: str) -
         state=placed.state,
         typed=kept,
     )
-    return Beginning(draft=made, placed=placed)
+    home = fetch_home(checkpoint.run_id, placed.skeleton.blobs())
+    return Beginning(draft=made, placed=placed, home=home)
 
 
 def fork(
@@ -103,6 +107,7 @@ def fork(
         if not Checkpoint.objects.filter(pk=checkpoint.pk).exists():
             raise removed(checkpoint.pk, run_id=checkpoint.run_id) or NotFound()
         branch = _branch(checkpoint, name)
+        bring_home(checkpoint.run_id, made.placed.skeleton.blobs(), made.home)
         saved = insert(branch=branch, draft=made.draft, placed=made.placed, parent=checkpoint.id, actor=actor)
         paths = [str(change["path"]) for change in changes if isinstance(change, dict)]
         record(

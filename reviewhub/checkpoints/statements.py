@@ -17,7 +17,9 @@ from reviewhub.runs.models import Branch
 
 # head: moves the branch on, if its head and its epoch are still those that the writer knows. All else reads from it,
 # so a lost race writes nothing at all, and a checkpoint is in the workspace and the run of its branch.
-# kept: the blobs that are named for the first time; those that are there already stay as they are.
+# kept: the blobs that are named for the first time. Those that are there already stay as they are, but their rows are
+# held until the commit: none of them moves to a blob store while nobody sees yet that this head names it. One that has
+# moved comes back, since a head must not need a store.
 _HEAD: Final = """
 WITH head AS (
     UPDATE runs_branch SET head = %(id)s
@@ -28,7 +30,7 @@ _KEPT: Final = """, kept AS (
     INSERT INTO checkpoints_blob (run_id, hash, data)
     SELECT head.run_id, given.hash, given.data
     FROM head, unnest(%(hashes)s::bytea[], %(datas)s::bytea[]) AS given (hash, data)
-    ON CONFLICT DO NOTHING
+    ON CONFLICT (run_id, hash) DO UPDATE SET data = excluded.data WHERE checkpoints_blob.data IS NULL
 )"""
 _ROW: Final = """
 INSERT INTO checkpoints_checkpoint (
@@ -51,7 +53,10 @@ SQLITE_HEAD: Final = """
 UPDATE runs_branch SET head = %(id)s
 WHERE id = %(branch_id)s AND epoch = %(epoch)s AND head IS %(head)s
 """
-SQLITE_BLOB: Final = "INSERT OR IGNORE INTO checkpoints_blob (run_id, hash, data) VALUES (%s, %s, %s)"
+SQLITE_BLOB: Final = """
+INSERT INTO checkpoints_blob (run_id, hash, data) VALUES (%s, %s, %s)
+ON CONFLICT (run_id, hash) DO UPDATE SET data = excluded.data WHERE checkpoints_blob.data IS NULL
+"""
 SQLITE_ROW: Final = """
 INSERT INTO checkpoints_checkpoint (
     id, workspace_id, run_id, branch_id, parent_id, number, base, node, step, plan,
@@ -89,6 +94,8 @@ def write_checkpoint(
         Whether it did; False when head or epoch are others by now, and nothing is written.
     """
     checkpoint.created_at = timezone.now()
+    # In one order, so that two branches of a run never wait for each other's blobs.
+    blobs = dict(sorted(blobs.items()))
     fields = vars(checkpoint)
     values = {name: fields[name] for name in _NAMES}
     values |= {"epoch": branch.epoch, "head": head}

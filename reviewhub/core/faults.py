@@ -28,6 +28,13 @@ POINTS = (
     "prune.after_commit",
     "erase.before_commit",
     "erase.after_commit",
+    "blobs.listed",
+    "blobs.put",
+    "blobs.verified",
+    "blobs.before_commit",
+    "blobs.after_commit",
+    "blobs.going",
+    "blobs.gone",
 )
 
 

@@ -9,6 +9,7 @@ from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.permissions import Action
+from reviewhub.checkpoints.fork import beginning
 from reviewhub.checkpoints.fork import fork as fork_checkpoint
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import saved
@@ -36,6 +37,9 @@ def fork(*, checkpoint: Checkpoint, body: wire.ForkBody, key: str, actor: Actor)
         CheckpointRemoved: the checkpoint was removed meanwhile.
     """
     scope = f"fork:{checkpoint.pk}"
+    changes = [change.to_tree() for change in body.changes]
+    # Before the transaction, for it may take long.
+    first_row = beginning(checkpoint=checkpoint, changes=changes, reason=body.reason)
     with transaction.atomic():
         kept = claim(scope=scope, key=key, body_digest=canonical.body_digest(body.to_tree()))
         if kept.answer is not None:
@@ -47,9 +51,10 @@ def fork(*, checkpoint: Checkpoint, body: wire.ForkBody, key: str, actor: Actor)
         branch, first = fork_checkpoint(
             checkpoint=checkpoint,
             name=body.branch,
-            changes=[change.to_tree() for change in body.changes],
+            changes=changes,
             reason=body.reason,
             actor=actor,
+            first=first_row,
         )
         carry_plan(checkpoint=checkpoint, to=branch, choice=body.plan, reason=body.reason, actor=actor)
         if branch.run.agent.runner == "hosted":

@@ -10,6 +10,7 @@ from reviewhub_agents import canonical, wire
 
 from reviewhub.audit.record import record
 from reviewhub.budgets.warned import warned
+from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.draft import Draft, draft
 from reviewhub.checkpoints.load import CorruptCheckpoint
 from reviewhub.checkpoints.models import Checkpoint
@@ -56,9 +57,10 @@ def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire
         StaleHead: the outcome is kept, the checkpoint is not: its parent is no longer the head.
         CorruptCheckpoint: the outcome is kept, the checkpoint is not: what it would stand on is damaged.
         StateMisfit: the outcome is kept, the checkpoint is not: the state is not what its schema says.
+        BlobsAway: the outcome is kept, the checkpoint is not yet: what it would stand on cannot be read just now.
     """
     call = ToolCall.objects.select_related("branch__run__agent").get(pk=call_id)
-    made, damage = _drafted(call, body)
+    made, problem = _drafted(call, body)
     digest = canonical.body_digest(_fact(body))
     with transaction.atomic(durable=True):
         locked = lock_call(call_id)
@@ -69,7 +71,7 @@ def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire
             saved, refusal = _save(locked, made, actor)
         faults.point("outcome.before_commit")
     faults.point("outcome.after_commit")
-    failed = refusal or damage
+    failed = refusal or problem
     if failed is not None:
         raise failed
     found = warned(agent_id=call.agent_id, draft=made) if saved is not None and not repeated else []
@@ -78,14 +80,14 @@ def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire
 
 def _drafted(
     call: ToolCall, body: wire.OutcomeBody
-) -> tuple[Draft | None, CorruptCheckpoint | StateMisfit | None]:
+) -> tuple[Draft | None, CorruptCheckpoint | StateMisfit | BlobsAway | None]:
     """The checkpoint that comes along; or why there can be none, which keeps nobody from saying what happened."""
     if body.checkpoint is None:
         return None, None
     try:
         return draft(branch=call.branch, message=body.checkpoint), None
-    except (CorruptCheckpoint, StateMisfit) as damage:
-        return None, damage
+    except (CorruptCheckpoint, StateMisfit, BlobsAway) as problem:
+        return None, problem
 
 
 def _fact(body: wire.OutcomeBody) -> dict[str, canonical.Tree]:

@@ -14,6 +14,7 @@ from reviewhub_agents.canonical import BadJson
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed
 from reviewhub.checkpoints import queries
 from reviewhub.checkpoints.blame import blame
+from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.difference import difference as differences_of
 from reviewhub.checkpoints.find import Found
 from reviewhub.checkpoints.find import find as find_value
@@ -90,7 +91,7 @@ def checkpoint(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> H
             sheet=number_in(given.get("sheet", "1"), "/sheet"),
             schema=schema_of(row),
         )
-    except (CheckpointRemoved, CorruptCheckpoint, Invalid) as refusal:
+    except (CheckpointRemoved, CorruptCheckpoint, BlobsAway, Invalid) as refusal:
         error = refusal
         context["errors"] = words(refusal)
     if context["kind"] == "rewrite":
@@ -144,7 +145,7 @@ def difference(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> H
             with setting_aside():
                 found = differences_of(other, row, most=MOST, most_bytes=MOST_BYTES)
             context |= {"changes": listed(found, schema=schema_of(row)), "more": found.more, "most": MOST}
-        except (CheckpointRemoved, CorruptCheckpoint) as damage:
+        except (CheckpointRemoved, CorruptCheckpoint, BlobsAway) as damage:
             context["errors"] = words(damage)
     return show(request, caller, "web/difference.html", context, nav="runs")
 
@@ -163,7 +164,7 @@ def trace(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpRe
     except (Invalid, BadJson) as refusal:
         errors = [one["message"] for one in refusal.errors] or [str(refusal)]
         context["errors"], status = errors, 422
-    except (CheckpointRemoved, CorruptCheckpoint) as damage:
+    except (CheckpointRemoved, CorruptCheckpoint, BlobsAway) as damage:
         context["errors"] = words(damage)
     return show(request, caller, "web/trace.html", context, nav="runs", status=status)
 

@@ -11,6 +11,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
+from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load_state
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.clock import now
@@ -34,7 +35,7 @@ from reviewhub.web.confirm import Confirmation
 from reviewhub.web.evidence import Evidence, evidence
 from reviewhub.web.render import show
 from reviewhub.web.schema_fields import Field, escaped, fields, raw_text
-from reviewhub.web.talk import Talk, talk_in
+from reviewhub.web.talk import talk_in
 from reviewhub.web.templatetags.rh import did
 
 MODES = {
@@ -193,7 +194,7 @@ def _context(caller: MemberCaller, row: ReviewRequest, typed: Typed) -> dict[str
         "missing": max(0, row.approvals_needed - row.approvals),
         "edits": shown.edits(),
         "claim": holder(row),
-        "talk": _talk(row),
+        **_talk(row),
         "calls": _calls(row),
         **_ending(row, shown),
         "deeds": _deeds(row, shown),
@@ -227,17 +228,19 @@ def _first(form: list[Field]) -> str:
     return next((one.path for one in [*(one for one in ready if one.error), *ready]), "-")
 
 
-def _talk(row: ReviewRequest) -> Talk | None:
+def _talk(row: ReviewRequest) -> dict[str, Any]:
     """The end of the conversation at the gate; a broken checkpoint costs this part only, the arguments stand apart."""
     saved = row.tool_call.checkpoint_id
     checkpoint = Checkpoint.objects.filter(pk=saved).first() if saved else None
     if checkpoint is None:
-        return None
+        return {}
     try:
         with setting_aside():
-            return talk_in(load_state(checkpoint))
+            return {"talk": talk_in(load_state(checkpoint))}
     except (CorruptCheckpoint, CheckpointRemoved):
-        return None
+        return {}
+    except BlobsAway as away:
+        return {"talk_away": away.message}
 
 
 def _calls(row: ReviewRequest) -> list[Called]:

@@ -13,6 +13,7 @@ from reviewhub.budgets.line import Step
 from reviewhub.budgets.queries import budget_of
 from reviewhub.budgets.rules import FieldWarning, shortened
 from reviewhub.budgets.weigh import FieldWeight, Weight, weigh
+from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.load import CorruptCheckpoint
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.gates.set_aside import setting_aside
@@ -53,7 +54,7 @@ def scales(checkpoint: Checkpoint | None) -> Scales | None:
     try:
         with setting_aside():
             found = weigh(checkpoint=checkpoint, budget=budget_of(checkpoint), most=SHOWN)
-    except CorruptCheckpoint:
+    except (CorruptCheckpoint, BlobsAway):
         return None
     return Scales(
         weight=found,

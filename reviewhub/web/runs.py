@@ -15,6 +15,7 @@ from reviewhub_agents import wire
 from reviewhub.accounts.models import Agent
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
 from reviewhub.checkpoints import queries as checkpoints
+from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.errors import Invalid, NotFound
@@ -36,7 +37,7 @@ from reviewhub.web.plan_view import lane
 from reviewhub.web.render import may, show
 from reviewhub.web.run_graph import Line, draw, lanes
 from reviewhub.web.run_weight import scales
-from reviewhub.web.talk import STATE_BYTES, Opened, opened
+from reviewhub.web.talk import STATE_BYTES, opened
 
 CALLS = 60
 TAGS = {
@@ -177,7 +178,7 @@ def _context(
         "calls": called(calls),
         "calls_cut": len(calls) == CALLS,
         "chosen": state_of,
-        "state": _state(state_of),
+        **_state(state_of),
         "is_large": state_of is not None and state_of.raw_length > STATE_BYTES,
         "pending": list(ReviewRequest.objects.filter(run=row, state="pending").order_by("number")[:20]),
         "is_open": any(branch.state in OPEN_BRANCH for branch in branches),
@@ -203,15 +204,17 @@ def _chosen(row: Run, shown: list[Checkpoint], asked: str) -> Checkpoint | None:
     return found
 
 
-def _state(chosen: Checkpoint | None) -> Opened | None:
-    """The state to read; None when there is none, when it is too large for this page, or cannot be read back."""
+def _state(chosen: Checkpoint | None) -> dict[str, Any]:
+    """The state to read; without it when there is none, it is too large for this page, or it cannot be read back."""
     if chosen is None or chosen.raw_length > STATE_BYTES:
-        return None
+        return {}
     try:
         with setting_aside():
-            return opened(load(chosen))
+            return {"state": opened(load(chosen))}
     except (CorruptCheckpoint, CheckpointRemoved):
-        return None
+        return {}
+    except BlobsAway as away:
+        return {"state_away": away.message}
 
 
 def _tags(calls: list[ToolCall]) -> list[tuple[str, str, str, int]]:

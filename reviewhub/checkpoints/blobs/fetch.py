@@ -26,7 +26,7 @@ MARKER = "reviewhub-blobs"
 
 
 class BlobsAway(TryAgain):
-    """A part of this state is in a blob store that does not answer just now."""
+    """A part of this state is in a blob store that does not answer just now. Nothing is lost."""
 
 
 def packed(run_id: uuid.UUID, hashes: Collection[bytes]) -> dict[bytes, bytes]:

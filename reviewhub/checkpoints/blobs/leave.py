@@ -26,11 +26,12 @@ def leave(*, run_id: uuid.UUID, hashes: Collection[bytes]) -> int:
     """
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("what is left in a store is listed in the transaction that forgets it")
-    wanted, listed = list(hashes), 0
+    wanted, listed = sorted(hashes), 0
     for start in range(0, len(wanted), _AT_ONCE):
         rows = Blob.objects.filter(run_id=run_id, hash__in=wanted[start : start + _AT_ONCE])
-        places = rows.filter(location__isnull=False).values_list("location", flat=True)
-        listed += len(list_leftovers(list(places)))
+        # Locked: a move that ends at this moment is seen, and none ends from now on.
+        held = rows.select_for_update(no_key=True).order_by("hash")
+        listed += len(list_leftovers(list(held.values_list("location", flat=True))))
     return listed
 
 
