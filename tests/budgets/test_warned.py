@@ -11,6 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from reviewhub.budgets import queries
+from reviewhub.budgets.models import FieldBudget
 from reviewhub.tools.models import Tool
 from tests.cast import Cast
 from tests.driver import AgentHttp, agent_of, call, policy
@@ -95,6 +96,21 @@ def test_the_budget_that_an_admin_set_counts_from_the_next_save(cast: Cast, agen
     assert "warnings" not in save(agent, run["id"], state=HEAVY)
     alice.post(where, {"field_bytes": "0", "step_bytes": "0", "fields": "doc = 399"})
     assert save(agent, run["id"], state=HEAVY)["warnings"] == [SIZE | {"limit": 399}]
+
+
+def test_the_budget_of_the_states_own_schema_counts(cast: Cast, agent: AgentHttp) -> None:
+    run = agent.run()
+    (row,) = cast.workspace.agents.filter(name=run["agent"])
+    agent.put("/states/refund/1", {"schema": {"type": "object"}}).ok(200, 201)
+    FieldBudget.objects.create(
+        workspace=cast.workspace, agent=row, schema_name="refund", field_bytes=390, step_bytes=0
+    )
+    named = {"state_schema": {"name": "refund", "version": 1}}
+    saved = save(agent, run["id"], state=HEAVY, **named)
+    assert saved["warnings"] == [SIZE | {"limit": 390}]
+    shown = agent.get(f"/runs/{run['id']}/budget").ok(200)
+    assert shown["warnings"] == [SIZE | {"limit": 390}]
+    assert save(agent, run["id"], state=HEAVY)["warnings"] == [SIZE]
 
 
 def test_a_save_by_hints_asks_the_database_no_more_often_for_it(agent: AgentHttp, settings: Any) -> None:

@@ -22,7 +22,7 @@ from reviewhub.runs.models import Branch
 from tests.checkpoints.conftest import AGENT, put
 from tests.checkpoints.test_damage import damage
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 FREE = Budget()
 
 
@@ -134,6 +134,14 @@ def test_no_blob_is_read_for_the_bytes_of_steps(branch: Branch) -> None:
     assert len(blobs) == 1
     assert "LENGTH" in blobs[0].upper()
     assert len(seen) == 4
+
+
+def test_a_blob_that_is_kept_elsewhere_counts_as_it_is_stored_there(branch: Branch) -> None:
+    head = put(branch, text(a="x" * 5000))
+    (before,) = line(head, most=5)
+    blobs = Blob.objects.filter(run_id=branch.run_id)
+    damage(blobs, data=None, location="files/somewhere", size=before.blobs)
+    assert line(head, most=5) == [before]
 
 
 def test_rows_that_are_too_large_are_not_read(branch: Branch, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from tests.cast import Cast, by_key, make_test_agent
 from tests.checkpoints.conftest import put
 from tests.checkpoints.test_damage import damage
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
