@@ -58,6 +58,9 @@ _REMOVAL: Final = (
     " AND NOT EXISTS (SELECT 1 FROM checkpoints_hold h WHERE h.run_id = OLD.run_id)"
 )
 _BLOB_GOES: Final = f"EXISTS (SELECT 1 {_REMOVAL})"
+_MARK_GOES: Final = _BLOB_GOES.replace(
+    "OLD.run_id", "(SELECT v.run_id FROM plans_planversion v WHERE v.id = OLD.version_id)"
+)
 _TOMBSTONE: Final = (
     "t.id = OLD.id AND t.branch_id = OLD.branch_id"
     " AND t.number = OLD.number AND t.state_hash = OLD.state_hash"
@@ -120,8 +123,8 @@ GUARDS: Final = (
     Guard(table="checkpoints_removalend"),
     Guard(table="checkpoints_stateschema"),
     Guard(table="checkpoints_tombstone"),
-    Guard(table="plans_planversion", unless=_PLAN_EMPTIED),
-    Guard(table="plans_stepmark", unless=_MARK_EMPTIED),
+    Guard(table="plans_planversion", unless=_PLAN_EMPTIED, may_go=_BLOB_GOES),
+    Guard(table="plans_stepmark", unless=_MARK_EMPTIED, may_go=_MARK_GOES),
     Guard(table="policies_policyversion"),
     Guard(table="toolcalls_callversion", unless=_VERSION_EMPTIED),
     Guard(table="toolcalls_decision", unless=_DECISION_EMPTIED),

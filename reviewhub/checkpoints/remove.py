@@ -17,9 +17,10 @@ from django.db import connection, transaction
 
 from reviewhub.checkpoints import recall
 from reviewhub.checkpoints.blobs.leave import leave
-from reviewhub.checkpoints.models import Removal, RemovalEnd, Tombstone
+from reviewhub.checkpoints.models import Checkpoint, Removal, RemovalEnd, Tombstone
 from reviewhub.core import clock
 from reviewhub.core.ids import uuid7
+from reviewhub.plans.remove import remove as remove_plans
 from reviewhub.runs.models import Run
 
 _AT_ONCE = 500
@@ -80,6 +81,8 @@ class Load:
 def remove(*, run: Run, load: Load, why: Why, meanwhile: Callable[[], object] | None = None) -> Removal:
     """Removes what `load` names, in the caller's transaction, which holds the run's branches.
 
+    With the last checkpoint that retention takes, the run's plans go too.
+
     Args:
         meanwhile: what else needs an open removal to pass the guards: an erasure empties texts of guarded tables.
 
@@ -112,6 +115,13 @@ def remove(*, run: Run, load: Load, why: Why, meanwhile: Callable[[], object] | 
     )
     if meanwhile is not None:
         meanwhile()
+    if (
+        why.kind is Removal.Kind.RETENTION
+        and load.checkpoints
+        and not Checkpoint.objects.filter(run=run).exists()
+    ):
+        # Of a run without any state nobody needs to know what its agent intended. An erasure leaves the empty versions.
+        remove_plans(run_id=run.pk)
     removal.end = RemovalEnd.objects.create(
         id=removal.end_id,
         checkpoints=len(load.checkpoints),

@@ -19,7 +19,7 @@ from reviewhub.plans.base import base
 from reviewhub.plans.content import sent, stored
 from reviewhub.plans.kinds import PlanChanged
 from reviewhub.plans.models import PlanVersion
-from reviewhub.plans.queries import standing
+from reviewhub.plans.queries import of_id, standing
 from reviewhub.plans.rules import because, carried
 from reviewhub.plans.write import Why, write
 from reviewhub.resumptions.acknowledge import acknowledge
@@ -49,7 +49,7 @@ def plan(*, run: Run, body: wire.PlanBody, key: str, actor: Actor) -> PlanVersio
     with transaction.atomic(durable=True):
         kept = claim(scope=f"plan:{run.pk}", key=key, body_digest=canonical.body_digest(asked))
         if kept.answer is not None:
-            return PlanVersion.objects.select_related("branch").get(pk=uuid.UUID(kept.answer))
+            return of_id(uuid.UUID(kept.answer))
         branch = lock_branch(branch_id)
         check(branch, body.epoch)
         still_may(actor, Action.RUN_WRITE, Target(workspace_id=run.workspace_id, agent_id=run.agent_id))

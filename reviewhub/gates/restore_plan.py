@@ -19,6 +19,7 @@ from reviewhub.plans.base import base
 from reviewhub.plans.content import stored
 from reviewhub.plans.kinds import PlanRestored
 from reviewhub.plans.models import PlanVersion
+from reviewhub.plans.queries import of_id
 from reviewhub.plans.rules import carried
 from reviewhub.plans.write import Why, write
 from reviewhub.reviews.targets import run_target
@@ -52,7 +53,7 @@ def restore_plan(
     with transaction.atomic(durable=True):
         kept = claim(scope=scope, key=key, body_digest=canonical.body_digest(body.to_tree()))
         if kept.answer is not None:
-            return PlanVersion.objects.select_related("branch").get(pk=uuid.UUID(kept.answer))
+            return of_id(uuid.UUID(kept.answer))
         branch = lock_branch(branch_id)
         check_open(branch)
         still_may(actor, Action.PLAN_RESTORE, run_target(run))

@@ -46,6 +46,14 @@ def of_number(run_id: uuid.UUID, number: int) -> PlanVersion:
     return found
 
 
+def of_id(version_id: uuid.UUID) -> PlanVersion:
+    """A version that was written. Raises NotFound when it was removed with its run's states."""
+    found = PlanVersion.objects.select_related("branch").filter(pk=version_id).first()
+    if found is None:
+        raise NotFound("This version of the plan was removed with the states of its run.")
+    return found
+
+
 def standing(version: PlanVersion, *, until: datetime | None = None) -> dict[str, Standing]:
     """How far the steps of a version are, by their ids; what is not named is pending.
 
