@@ -81,6 +81,13 @@ class AgentMoved(Payload):
     old_team: str
 
 
+@kind("agent.validation_set", says="{actor} set the checking of states of {name} to {validation}")
+class AgentValidationSet(Payload):
+    name: str
+    validation: str
+    before: str
+
+
 @kind("key.made", says="{actor} made the key {prefix} of {agent} for {environment}")
 class KeyMade(Payload):
     agent: str

@@ -89,6 +89,11 @@ def head_of(branch: Branch) -> Checkpoint | None:
     return None if branch.head is None else _with_schema().filter(pk=branch.head).first()
 
 
+def in_run(run_id: uuid.UUID, checkpoint_id: uuid.UUID) -> Checkpoint | None:
+    """A checkpoint of the run, if there is such a one."""
+    return _with_schema().filter(run_id=run_id, pk=checkpoint_id).first()
+
+
 def saved(checkpoint_id: uuid.UUID) -> Checkpoint:
     """A checkpoint that was saved once, for a request that is repeated. Raises CheckpointRemoved."""
     for row in _with_schema().filter(pk=checkpoint_id):
@@ -127,9 +132,9 @@ def of_run(run_id: uuid.UUID, *, cursor: str = "", limit: int = 50) -> Page[Chec
     return keyset.newest_first(rows, cursor=cursor, limit=limit)
 
 
-def schemas_of(agent: Agent) -> list[StateSchema]:
-    """What an agent registered of its states, by name, the newest version first; without the schemas themselves."""
-    return list(StateSchema.objects.filter(agent=agent).defer("schema").order_by("name", "-version"))
+def listed_schemas() -> QuerySet[StateSchema]:
+    """What agents registered of their states, by name, the newest version first; without the schemas themselves."""
+    return StateSchema.objects.defer("schema").order_by("name", "-version")
 
 
 def schema_of(agent: Agent, name: str, version: int) -> StateSchema:

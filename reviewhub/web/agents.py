@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
@@ -18,12 +19,21 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Target, scope_o
 from reviewhub.accounts.queries import agent_target, agents_of, deciders_of
 from reviewhub.accounts.revoke_key import revoke_key
 from reviewhub.accounts.rotate_key import rotate_key
+from reviewhub.accounts.set_validation import set_validation
+from reviewhub.checkpoints.queries import listed_schemas
 from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError
 from reviewhub.gates.start import start as start_agent
 from reviewhub.gates.stop import stop as stop_agent
 from reviewhub.web.access import actor, page
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import may, show
+
+# What becomes of a state that does not fit, by the mode that an admin sets.
+SAID = {
+    "strict": "states that do not fit their schema are refused, and so are states without one.",
+    "warn": "states that do not fit their schema are saved, and it is said.",
+    "off": "states are not compared with their schemas.",
+}
 
 
 @require_safe
@@ -46,11 +56,12 @@ def _page(
     context = {
         "agents": agents_of(scope_of(caller))
         .select_related("team", "owner__person")
-        .prefetch_related("keys"),
+        .prefetch_related("keys", Prefetch("state_schemas", listed_schemas())),
         "teams": [(team, many[team.pk]) for team in teams],
         "deserted": {pk for pk, deciders in many.items() if not deciders},
         "may_edit": may(caller, Action.AGENTS_EDIT),
         "may_stop": may(caller, Action.AGENTS_STOP),
+        "modes": list(SAID.items()),
         "shown": shown,
         "given": {},
         **more,
@@ -148,6 +159,16 @@ def move(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpRespon
     except Conflict as error:
         return _again_of(request, caller, agent, error)
     messages.success(request, f"{moved.name} belongs to {moved.team.name} now.")
+    return redirect(f"/{caller.member.workspace.slug}/agents#{agent.pk}")
+
+
+@require_POST
+@page(Action.AGENTS_EDIT, of=find, again=_again_of)
+def states(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
+    """Says what becomes of states that are not what their schemas say."""
+    mode = request.POST.get("validation", "")
+    made = set_validation(agent=agent, mode=mode, actor=actor(request, caller))
+    messages.success(request, f"{made.name}: {SAID[made.state_validation]}")
     return redirect(f"/{caller.member.workspace.slug}/agents#{agent.pk}")
 
 

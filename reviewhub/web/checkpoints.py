@@ -23,6 +23,7 @@ from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, loa
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import Kind, kinds_of
 from reviewhub.checkpoints.tree import State
+from reviewhub.checkpoints.typed import kept_misfits
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
 from reviewhub.gates.consequences import Consequences, of_branch
 from reviewhub.gates.set_aside import setting_aside
@@ -178,6 +179,7 @@ def about(caller: MemberCaller, row: Checkpoint) -> dict[str, Any]:
         "run": row.run,
         "checkpoint": row,
         "kind": kinds_of([row])[row.pk],
+        "misfits": kept_misfits(row),
         "parent": _parent(row),
         "after": around.filter(number=row.number + 1).first(),
         "head": row.branch.head,

@@ -18,6 +18,7 @@ from reviewhub.checkpoints import queries as checkpoints
 from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.typed import kept_misfits
 from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.idempotency import check_key
 from reviewhub.gates.cancel import cancel as cancel_run
@@ -180,6 +181,7 @@ def _context(
         "chosen": state_of,
         **_state(state_of),
         "is_large": state_of is not None and state_of.raw_length > STATE_BYTES,
+        "misfits": kept_misfits(state_of) if state_of else [],
         "pending": list(ReviewRequest.objects.filter(run=row, state="pending").order_by("number")[:20]),
         "is_open": any(branch.state in OPEN_BRANCH for branch in branches),
         "may_cancel": allowed(caller, Action.RUN_CANCEL, target),
@@ -198,7 +200,7 @@ def _chosen(row: Run, shown: list[Checkpoint], asked: str) -> Checkpoint | None:
         raise NotFound from error
     if wanted is None:
         return None
-    found = Checkpoint.objects.select_related("branch").filter(run=row, pk=wanted).first()
+    found = checkpoints.in_run(row.pk, wanted)
     if found is None:
         raise NotFound
     return found

@@ -78,6 +78,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("<slug:slug>/agents/<uuid:agent_id>/stop", agents.stop),
     path("<slug:slug>/agents/<uuid:agent_id>/start", agents.start),
     path("<slug:slug>/agents/<uuid:agent_id>/team", agents.move),
+    path("<slug:slug>/agents/<uuid:agent_id>/states", agents.states),
     path("<slug:slug>/keys/<uuid:key_id>/rotate", agents.rotate),
     path("<slug:slug>/keys/<uuid:key_id>/revoke", agents.revoke),
     path("<slug:slug>/tools", tools.tools),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -203,3 +204,31 @@ def test_what_did_not_fit_before_may_stay(agent: AgentHttp, cast: Cast) -> None:
     again = agent.post(f"/checkpoints/{newest.pk}/fork", {}).ok(201)
     copy = Checkpoint.objects.get(pk=again["checkpoint"])
     assert (copy.misfits, copy.state_schema_id) == (newest.misfits, newest.state_schema_id)
+
+
+def test_people_see_what_does_not_fit(agent: AgentHttp, cast: Cast) -> None:
+    run = agent.run()
+    saved = save(agent, run, BAD | {"<b>": 1}).ok(201)
+    bob = PersonHttp(cast.bob).client
+    for path in (f"runs/{run['id']}", f"checkpoints/{saved['id']}", f"checkpoints/{saved['id']}/rewrite"):
+        raw = bob.get(f"/northwind/{path}").content.decode()
+        assert "<b>" not in raw.partition("is not what its schema says")[2].partition("</ul>")[0], path
+        page = re.sub(r"<[^>]+>", "", raw)
+        assert "/amount must be at least 0" in page, path
+        assert "order v1" in page, path
+    good = save(agent, run, GOOD).ok(201)
+    assert (
+        "is not what its schema says" not in bob.get(f"/northwind/checkpoints/{good['id']}").content.decode()
+    )
+
+
+def test_a_rewrite_on_the_page_that_does_not_fit_is_said_there(agent: AgentHttp, cast: Cast) -> None:
+    saved = save(agent, agent.run(), GOOD).ok(201)
+    changes = '[{"op":"set","path":"/amount","value":-5}]'
+    page = PersonHttp(cast.bob).client.post(
+        f"/northwind/checkpoints/{saved['id']}/rewrite",
+        {"changes": changes, "reason": "because", "do": "preview"},
+    )
+    assert page.status_code == 422
+    assert "must be at least 0" in page.content.decode()
+    assert Checkpoint.objects.count() == 1

@@ -66,6 +66,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "agents/<uuid:agent_id>/stop": ("post", "ok 403 404 403"),
     "agents/<uuid:agent_id>/start": ("post", "ok 403 404 403"),
     "agents/<uuid:agent_id>/team": ("post", "ok 403 404 403"),
+    "agents/<uuid:agent_id>/states": ("post", "ok 403 404 403"),
     "keys/<uuid:key_id>/rotate": ("post", "ok 403 404 403"),
     "keys/<uuid:key_id>/revoke": ("post", "ok 403 404 403"),
     "tools": ("get", "ok ok ok ok"),

@@ -14,7 +14,7 @@ from reviewhub.audit.models import Event
 from reviewhub.policies.queries import current
 from reviewhub.policies.reading import parse_policy
 from tests.cast import Cast, make_test_agent
-from tests.driver import policy
+from tests.driver import AgentHttp, policy
 from tests.web.make import waiting
 
 As = Callable[[Member], Client]
@@ -108,3 +108,18 @@ def test_a_sentence_of_a_tool_without_a_schema_is_taken_with_a_warning(cast: Cas
     assert "has no schema: nobody knows whether its calls have nobody" in page
     page = client.post(where, {"sentence": "Refund", "risk": ""}, follow=True).content.decode()
     assert "has no schema" not in page
+
+
+def test_an_admin_says_what_becomes_of_states_that_do_not_fit(cast: Cast, as_: As) -> None:
+    agent, _, token = make_test_agent(cast.support)
+    AgentHttp(token=token).put("/states/order/3", {"schema": {"type": "object"}}).ok()
+    client, where = as_(cast.alice), f"/northwind/agents/{agent.pk}/states"
+    page = text(client, "/northwind/agents")
+    assert "order</bdi> v3" in page and '<option value="warn" selected>' in page
+    for _ in range(2):
+        assert client.post(where, {"validation": "strict"}).status_code == 302
+    assert Agent.objects.get().state_validation == "strict"
+    event = Event.objects.get(kind="agent.validation_set")
+    assert event.payload.sentence == "Alice set the checking of states of Support agent to strict"
+    assert client.post(where, {"validation": "sometimes"}).status_code == 422
+    assert '<option value="strict" selected>' in text(client, "/northwind/agents")
