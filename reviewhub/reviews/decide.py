@@ -60,6 +60,7 @@ def decide(
         NotAnyMore: the person was disabled, or is in no team of the request any more.
         NotYours: somebody else has claimed the request.
         NotEligible: four-eyes bars this person.
+        AlreadyVoted: they have said the same of this version; another answer is a change of mind and counts.
         Invalid: this answer is not possible here (its kind, its changes, or policy denies the edited call).
     """
     _check_texts(body)
@@ -127,8 +128,8 @@ def _decide(
     _check_voter(locked, stored, member, body)
     if edit is not None:
         stored = edits.apply(locked=locked, edit=edit, member=member, actor=actor)
-    vote(locked=locked, member=member, body=body, actor=actor)
-    counted = count(locked=locked, stored=stored, verdict=body.type.value, body=body, actor=actor)
+    before = vote(locked=locked, member=member, body=body, actor=actor)
+    counted = count(locked=locked, stored=stored, member=member, body=body, instead_of=before, actor=actor)
     decision = None
     if counted.resolution is not None:
         decision = _conclude(locked, stored, counted.resolution, body, actor)

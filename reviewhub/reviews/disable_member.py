@@ -17,6 +17,7 @@ from reviewhub.reviews.lock import lock_request
 from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.states import RequestState
+from reviewhub.reviews.vote import tallied
 
 # A member who votes all the time is still disabled: between two looks there is one lock to wait for.
 ATTEMPTS = 20
@@ -58,10 +59,7 @@ def _void(row: ReviewRequest, member: Member, actor: Actor) -> None:
     row.reviews.filter(member=member, voided_at__isnull=True).update(
         voided_at=now(), voided_because="member disabled"
     )
-    left = row.reviews.filter(
-        voided_at__isnull=True, version=row.version, verdict__in=["approve", "edit"]
-    ).count()
-    ReviewRequest.objects.filter(pk=row.pk).update(approvals=left)
+    tallied(row, Stored.model_validate_json(row.requirement))
     record(
         "vote.voided",
         workspace_id=row.workspace_id,

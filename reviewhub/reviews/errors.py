@@ -17,6 +17,12 @@ class AlreadyDecided(Conflict):
     code = "already_decided"
 
 
+class AlreadyVoted(Conflict):
+    """You have said so already; a vote counts once."""
+
+    code = "already_voted"
+
+
 class NotYours(Conflict):
     """Somebody else has claimed this request."""
 

@@ -30,11 +30,12 @@ class RequestOpened(Payload):
     again_of: int | None = None
 
 
-@kind("request.voted", says="{actor} voted to {wish} #{number}")
+@kind("request.voted", says="{actor} voted to {wish} #{number}{instead}")
 class RequestVoted(Payload):
     number: int
     tool: str
     verdict: str
+    instead_of: str = ""
     version: int
     digest: str
     message: str = ""
@@ -46,6 +47,11 @@ class RequestVoted(Payload):
     def wish(self) -> str:
         """What they want to happen to it."""
         return WISHES.get(self.verdict, self.verdict)
+
+    @property
+    def instead(self) -> str:
+        """What they wanted before they changed their mind; nothing when they did not."""
+        return f", no longer to {WISHES.get(self.instead_of, self.instead_of)}" if self.instead_of else ""
 
 
 @kind("request.decided", says="{actor} {deed}: {sentence}")

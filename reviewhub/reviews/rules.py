@@ -126,6 +126,11 @@ def may_vote(
     return None
 
 
+def says_the_same(before: Verdict, now: Verdict) -> bool:
+    """Whether a second vote of one person on one version adds nothing. Who made a version by an edit is for it."""
+    return before == now or (before, now) == ("edit", "approve")
+
+
 def _counting(requirement: Requirement, votes: Iterable[Vote], version: int) -> list[Vote]:
     """The votes that count for `version`, one for each person, in the order of voting."""
     last: dict[UUID, Vote] = {}

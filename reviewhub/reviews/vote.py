@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from reviewhub_agents import wire
+from reviewhub_agents.wire.fields import time_text
 
 from reviewhub.accounts.models import Member
 from reviewhub.audit.record import record
@@ -13,6 +14,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
 from reviewhub.policies.rules import Verdict
 from reviewhub.reviews import rules
+from reviewhub.reviews.errors import AlreadyVoted
 from reviewhub.reviews.kinds import RequestVoted
 from reviewhub.reviews.lock import LockedRequest
 from reviewhub.reviews.models import Review, ReviewRequest
@@ -28,13 +30,24 @@ class Counted:
     resolution: rules.Resolution | None
 
 
-def vote(*, locked: LockedRequest, member: Member, body: wire.DecideBody, actor: Actor) -> Review:
-    """Writes a member's vote on the current version; an earlier vote of theirs is void from now on."""
+def vote(*, locked: LockedRequest, member: Member, body: wire.DecideBody, actor: Actor) -> str:
+    """Writes a member's vote on the current version.
+
+    While the request is open they may change their mind: what they said before is void from now on.
+
+    Returns:
+        The verdict that this one takes the place of, or nothing.
+
+    Raises:
+        AlreadyVoted: they have said the same of this version; with `verdict`, `at`.
+    """
     row = locked.request
-    row.reviews.filter(member=member, voided_at__isnull=True).update(
-        voided_at=now(), voided_because="voted again"
-    )
-    return Review.objects.create(
+    before = row.reviews.filter(member=member, voided_at__isnull=True).first()
+    if before is not None:
+        if rules.says_the_same(cast("Verdict", before.verdict), cast("Verdict", body.type.value)):
+            raise AlreadyVoted(verdict=before.verdict, at=time_text(before.created_at))
+        row.reviews.filter(pk=before.pk).update(voided_at=now(), voided_because="voted again")
+    Review.objects.create(
         request=row,
         member=member,
         name=actor.name,
@@ -44,17 +57,25 @@ def vote(*, locked: LockedRequest, member: Member, body: wire.DecideBody, actor:
         message=body.message,
         note=body.note,
     )
+    return before.verdict if before is not None else ""
 
 
 def count(
-    *, locked: LockedRequest, stored: Stored, verdict: str, body: wire.DecideBody, actor: Actor
+    *,
+    locked: LockedRequest,
+    stored: Stored,
+    member: Member,
+    body: wire.DecideBody,
+    instead_of: str,
+    actor: Actor,
 ) -> Counted:
-    """Counts the votes of a locked request, keeps the number of approvals on it, and records the vote."""
-    row = locked.request
-    votes = votes_of(row)
-    tally = rules.tally(stored.requirement, votes, version=row.version)
-    ReviewRequest.objects.filter(pk=row.pk).update(approvals=len(tally.approvals))
-    row.approvals = len(tally.approvals)
+    """Counts the votes of a locked request, keeps the number of approvals on it, and records the vote of `member`.
+
+    Args:
+        instead_of: what they said before, as `vote` gave it.
+    """
+    row, verdict = locked.request, body.type.value
+    votes, tally = votes_of(row), tallied(row, stored)
     record(
         "request.voted",
         workspace_id=row.workspace_id,
@@ -67,6 +88,7 @@ def count(
             number=row.number,
             tool=row.tool_name,
             verdict=verdict,
+            instead_of=instead_of,
             version=row.version,
             digest=row.digest,
             message=body.message,
@@ -75,12 +97,19 @@ def count(
             needed=stored.requirement.approvals,
         ),
     )
-    voters = {*tally.approvals, *tally.denials}
     return Counted(
-        counts=verdict == "respond" or any(vote.member_id in voters for vote in votes[-1:]),
+        counts=verdict == "respond" or member.pk in {*tally.approvals, *tally.denials},
         needed=tally.needed,
         resolution=rules.resolve(stored.requirement, votes, version=row.version),
     )
+
+
+def tallied(row: ReviewRequest, stored: Stored) -> rules.Tally:
+    """How far a locked request has come by its votes; the number of approvals is kept on it for the queue."""
+    tally = rules.tally(stored.requirement, votes_of(row), version=row.version)
+    row.approvals = len(tally.approvals)
+    ReviewRequest.objects.filter(pk=row.pk).update(approvals=row.approvals)
+    return tally
 
 
 def votes_of(row: ReviewRequest) -> list[rules.Vote]:
