@@ -22,7 +22,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Conflict
 from reviewhub.core.transitions import move
-from reviewhub.gates.errors import NotConsumed, OutcomeConflict
+from reviewhub.gates.errors import BranchPaused, NotConsumed, OutcomeConflict
 from reviewhub.gates.kinds import CallEnded, CallLateOutcome
 from reviewhub.gates.present import outcome_out
 from reviewhub.gates.present_budget import with_warnings
@@ -34,7 +34,7 @@ from reviewhub.reviews.lock import lock_request
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.states import RequestState
 from reviewhub.runs.fence import check
-from reviewhub.runs.states import OPEN_BRANCH
+from reviewhub.runs.states import OPEN_BRANCH, BranchState
 from reviewhub.toolcalls.locks import Locked, lock, lock_call
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.settle import Answer
@@ -55,6 +55,7 @@ def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire
         NotConsumed: the call was never started.
         OutcomeConflict: another outcome is on record.
         StaleHead: the outcome is kept, the checkpoint is not: its parent is no longer the head.
+        BranchPaused: the outcome is kept, the checkpoint is not: the branch waits for people, who look at its state.
         CorruptCheckpoint: the outcome is kept, the checkpoint is not: what it would stand on is damaged.
         StateMisfit: the outcome is kept, the checkpoint is not: the state is not what its schema says.
         BlobsAway: the outcome is kept, the checkpoint is not yet: what it would stand on cannot be read just now.
@@ -65,10 +66,11 @@ def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire
     with transaction.atomic(durable=True):
         locked = lock_call(call_id)
         repeated = locked.call.outcome_digest == digest
+        waited = locked.branch.state == BranchState.PAUSED
         refusal: Conflict | None = _end(locked, body, digest, actor)
         saved = saved_as(locked.branch, made) if repeated and made is not None else None
         if refusal is None and made is not None and saved is None:
-            saved, refusal = _save(locked, made, actor)
+            saved, refusal = _save(locked, made, actor, waited)
         faults.point("outcome.before_commit")
     faults.point("outcome.after_commit")
     failed = refusal or problem
@@ -96,12 +98,20 @@ def _fact(body: wire.OutcomeBody) -> dict[str, canonical.Tree]:
     return {name: given[name] for name in ("status", "result", "error") if name in given}
 
 
-def _save(locked: Locked, made: Draft, actor: Actor) -> tuple[Checkpoint | None, Conflict | None]:
+def _save(
+    locked: Locked, made: Draft, actor: Actor, waited: bool
+) -> tuple[Checkpoint | None, Conflict | None]:
+    """`waited` says whether the branch was paused before the outcome, which may have ended that or begun it."""
     attempt = locked.call.attempts.order_by("-number").first()
     try:
         check(locked.branch, (attempt.epoch if attempt else 0) or None)
     except Conflict:
         return None, None
+    if waited and locked.branch.state == BranchState.PAUSED:
+        # A sibling waits: what people look at, and what the run goes on from, stays as they were shown it.
+        return None, BranchPaused(
+            "The outcome is kept. Its branch waits for people: save the state afterwards."
+        )
     try:
         with transaction.atomic():
             return save(branch=locked.branch, draft=made, actor=actor), None

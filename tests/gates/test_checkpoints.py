@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.tree import read_state
 from reviewhub.core.ids import uuid7
-from reviewhub.runs.models import Run
+from reviewhub.runs.models import Branch, Run
+from reviewhub.toolcalls.models import ToolCall
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, agent_of, call
 
@@ -115,6 +117,46 @@ def test_an_outcome_sent_again_saves_its_checkpoint_once(cast: Cast, agent: Agen
     again = agent.outcome(waiting, result=1, checkpoint=checkpoint).ok()
     assert again == first
     assert Checkpoint.objects.count() == 2
+
+
+def siblings(cast: Cast, agent: AgentHttp) -> tuple[Any, Any, Any]:
+    """A run whose pause has two calls: the first is approved and started, the second waits."""
+    run = agent.run()
+    one, two = agent.pause(run["id"], call(), call("mail", "call_2")).ok(201)["tool_calls"]
+    PersonHttp(cast.bob).decide(one, "approve").ok()
+    agent.consume(one).ok()
+    return run, one, two
+
+
+def test_the_state_does_not_move_under_a_sibling_that_waits(cast: Cast, agent: AgentHttp) -> None:
+    """People decide at the state that they see, and the run goes on from exactly that one."""
+    run, one, two = siblings(cast, agent)
+    shown = Checkpoint.objects.get()
+    after = {"state": {"n": 2}, "parent": str(shown.pk)}
+    for _ in range(2):
+        refused = agent.outcome(one, result=1, checkpoint=after)
+        assert (refused.status, refused.code) == (409, "branch_paused")
+        assert "The outcome is kept." in refused.json["detail"]
+    assert ToolCall.objects.get(pk=one["id"]).state == "succeeded"
+    assert Checkpoint.objects.count() == 1
+    PersonHttp(cast.bob).decide(two, "approve").ok()
+    assert Branch.objects.get(run=run["id"]).head == shown.pk
+    # Once nobody waits any more, the same request is taken whole.
+    saved = agent.outcome(one, result=1, checkpoint=after).ok()["checkpoint"]
+    assert Branch.objects.get(run=run["id"]).head == uuid.UUID(saved["id"])
+
+
+def test_an_outcome_that_ends_the_waiting_brings_its_state(cast: Cast, agent: AgentHttp) -> None:
+    """The last thing that people were asked was whether it happened, and the tool says so itself."""
+    run = agent.run()
+    (one,) = agent.pause(run["id"], call()).ok(201)["tool_calls"]
+    PersonHttp(cast.bob).decide(one, "approve").ok()
+    agent.consume(one).ok()
+    agent.outcome(one, status="unknown", checkpoint={"state": {"n": 2}}).ok()
+    assert Branch.objects.get(run=run["id"]).state == "paused"
+    agent.outcome(one, result=1, checkpoint={"state": {"n": 3}}).ok()
+    assert Branch.objects.get(run=run["id"]).state == "resuming"
+    assert Checkpoint.objects.count() == 3
 
 
 def test_two_checkpoints_are_compared_by_path(agent: AgentHttp) -> None:
