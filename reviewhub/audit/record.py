@@ -21,6 +21,7 @@ from reviewhub.audit.models import Event, EventPayload
 from reviewhub.audit.signals import Recorded, event_recorded
 from reviewhub.core import clock
 from reviewhub.core.actors import Actor
+from reviewhub.core.display.secrets import masked
 
 _MAX_ACTOR_NAME = 200
 _MAX_TOOL = 200
@@ -108,7 +109,7 @@ def _checked(entry: Entry) -> tuple[Entry, str]:
 
 def _write(entry: Entry, sentence: str, at: datetime) -> Event:
     body = dumps(
-        _storable_tree(
+        _kept_tree(
             {
                 "actor": _actor(entry.actor),
                 "data": entry.data.model_dump(mode="json"),
@@ -126,14 +127,14 @@ def _write(entry: Entry, sentence: str, at: datetime) -> Event:
         leaf=leaf_hash(workspace_id=entry.workspace_id, kind=entry.kind, at=at, payload=hashed),
         actor_kind=entry.actor.kind,
         actor_id=entry.actor.id,
-        tool=_storable(str(getattr(entry.data, "tool", "") or ""))[:_MAX_TOOL],
+        tool=_kept(str(getattr(entry.data, "tool", "") or ""))[:_MAX_TOOL],
         **_refs(entry),
     )
     EventPayload.objects.create(
         event=event,
         salt=salt,
-        actor_name=_storable(entry.actor.name)[:_MAX_ACTOR_NAME],
-        sentence=_storable(sentence),
+        actor_name=_kept(entry.actor.name)[:_MAX_ACTOR_NAME],
+        sentence=_kept(sentence),
         body=body,
     )
     return event
@@ -160,18 +161,19 @@ def _actor(actor: Actor) -> dict[str, str | None]:
     }
 
 
-def _storable_tree(value: Any) -> Any:
+def _kept_tree(value: Any) -> Any:
     if isinstance(value, str):
-        return _storable(value)
+        return _kept(value)
     if isinstance(value, dict):
-        return {_storable(str(key)): _storable_tree(item) for key, item in value.items()}
+        return {_kept(str(key)): _kept_tree(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_storable_tree(item) for item in value]
+        return [_kept_tree(item) for item in value]
     return value
 
 
-def _storable(text: str) -> str:
-    return _UNSTORABLE.sub("\ufffd", text)
+def _kept(text: str) -> str:
+    """A text as the record holds it: what has a secret's shape is masked, since nobody could take it out again."""
+    return masked(_UNSTORABLE.sub("\ufffd", text))
 
 
 def _announce(event: Event) -> None:

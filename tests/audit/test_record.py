@@ -184,3 +184,30 @@ class TestLeaf:
             payload_hash(salt=b"short", body="")
         with pytest.raises(ValueError):
             leaf_hash(workspace_id=WORKSPACE, kind="a.b", at=self.AT.replace(tzinfo=None), payload=b"p" * 32)
+
+
+SECRET = "sk_live_51H8abcdefghijkl"
+MASKED = "sk_live_••••ijkl"
+
+
+@pytest.mark.django_db
+def test_the_record_never_learns_a_secret() -> None:
+    """Whatever people or agents wrote, by every way into an event: nobody could take it out again."""
+    actor = Actor(kind="person", name=f"Mina {SECRET}", id=uuid.UUID(int=7))
+    event = write(actor=actor, data=Happened(tool=f"pay with {SECRET}"))
+    payload = EventPayload.objects.get(event=event)
+    assert payload.actor_name == f"Mina {MASKED}"
+    assert payload.sentence == f"Mina {MASKED} ran pay with {MASKED} two times"
+    assert SECRET not in payload.body
+    assert json.loads(payload.body)["data"]["tool"] == f"pay with {MASKED}"
+    hashed = payload_hash(salt=bytes(payload.salt), body=payload.body)
+    assert bytes(event.leaf) == leaf_hash(
+        workspace_id=WORKSPACE, kind=event.kind, at=event.at, payload=hashed
+    )
+
+
+@pytest.mark.django_db
+def test_ids_and_digests_are_no_secrets() -> None:
+    plain = f"sha256:{'ab' * 32} {uuid.uuid4()} 2026-01-01T00:00:00Z"
+    event = write(data=Happened(tool=plain))
+    assert json.loads(EventPayload.objects.get(event=event).body)["data"]["tool"] == plain
