@@ -30,13 +30,16 @@ def flag(name: str, *, default: bool = False) -> bool:
     raise BadSetting(f"{name}={raw!r} is neither yes nor no")
 
 
-def number(name: str, default: int) -> int:
-    """A whole number."""
+def number(name: str, default: int, *, most: int | None = None) -> int:
+    """A whole number, at most `most`."""
     raw = text(name, str(default)).strip()
     try:
-        return int(raw)
+        found = int(raw)
     except ValueError as error:
         raise BadSetting(f"{name}={raw!r} is not a whole number") from error
+    if most is not None and found > most:
+        raise BadSetting(f"{name}={raw!r} is more than {most}")
+    return found
 
 
 def words(name: str, default: str = "") -> list[str]:

@@ -242,7 +242,8 @@ DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "ReviewHub <reviewhub@localh
 LIMIT_BODY_BYTES = env.number("LIMIT_BODY_BYTES", 10_000_000)
 LIMIT_BODY_SECONDS = env.number("LIMIT_BODY_SECONDS", 60)
 LIMIT_BUFFERED_BYTES = env.number("LIMIT_BUFFERED_BYTES", 200_000_000)
-LIMIT_DEPTH = env.number("LIMIT_DEPTH", 100)
+# Pages and schemas walk down a value by calls within calls, of which Python allows so many.
+LIMIT_DEPTH = env.number("LIMIT_DEPTH", 100, most=200)
 LIMIT_TOOL_CALLS = env.number("LIMIT_TOOL_CALLS", 20)
 LIMIT_ARGUMENTS_BYTES = env.number("LIMIT_ARGUMENTS_BYTES", 1_000_000)
 LIMIT_TEXT_BYTES = env.number("LIMIT_TEXT_BYTES", 64_000)

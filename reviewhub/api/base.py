@@ -6,7 +6,6 @@ import uuid
 from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
-from django.conf import settings
 from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -24,7 +23,7 @@ from reviewhub.api.authentication import (
 from reviewhub.api.authentication import actor_of as actor_of
 from reviewhub.core.errors import Forbidden
 from reviewhub.core.idempotency import check_key
-from reviewhub.core.limits import limits
+from reviewhub.core.limits import limits, parse_sent
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import branch_for_key, run_for_key
 
@@ -101,7 +100,7 @@ def read_tree(request: Request) -> Body:
         BadJson: it is no JSON, or not within the limits; with the path.
     """
     raw: bytes = request._request.body
-    tree = canonical.parse(raw or b"{}", max_bytes=settings.LIMIT_BODY_BYTES, max_depth=settings.LIMIT_DEPTH)
+    tree = parse_sent(raw or b"{}")
     return Body(tree=tree, digest=canonical.body_digest(tree))
 
 

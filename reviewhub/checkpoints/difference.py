@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from django.conf import settings
 from reviewhub_agents import canonical
 
 from reviewhub.checkpoints.chunks import size_of
@@ -89,5 +88,4 @@ class _Comparing:
             self._left -= size_of(text)
             if self._left < 0:
                 return Unread(text)
-        most = settings.LIMIT_STATE_BYTES
-        return canonical.parse(text, max_bytes=most, max_values=most)
+        return canonical.reread(text)

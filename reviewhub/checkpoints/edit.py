@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
@@ -54,7 +55,7 @@ class _List(list[Any]):
     def __getitem__(self, at: Any) -> Any:
         found = super().__getitem__(at)
         if isinstance(found, _Unread):
-            found = _parsed(found.text)
+            found = canonical.reread(found.text)
             super().__setitem__(at, found)
         return found
 
@@ -65,7 +66,7 @@ class _Object(dict[str, Any]):
     def __getitem__(self, name: str) -> Any:
         found = super().__getitem__(name)
         if isinstance(found, _Unread):
-            found = _parsed(found.text)
+            found = canonical.reread(found.text)
             super().__setitem__(name, found)
         return found
 
@@ -122,10 +123,7 @@ def _leaf(old: Value | None, part: Any, name: str, *, depth: int) -> Text | Item
 def _text(part: Tree, *, depth: int) -> str:
     """The canonical text of a part that lies `depth` deep, if it is acceptable there."""
     text = canonical.dumps(part)
-    _parsed("[" * depth + text + "]" * depth)
+    most = 4 * len(text) + 2 * depth
+    whole = "[" * depth + text + "]" * depth
+    canonical.parse(whole, max_bytes=most, max_values=most, max_depth=settings.LIMIT_DEPTH)
     return text
-
-
-def _parsed(text: str) -> Tree:
-    most = max(4 * len(text), 1)
-    return canonical.parse(text, max_bytes=most, max_values=most)

@@ -90,7 +90,7 @@ def text_of(found: Sequence[Misfit]) -> str:
 
 def kept_misfits(checkpoint: Checkpoint) -> list[Misfit]:
     """What of a checkpoint's state did not fit when it was saved."""
-    errors: Any = canonical.parse(checkpoint.misfits) if checkpoint.misfits else []
+    errors: Any = canonical.reread(checkpoint.misfits) if checkpoint.misfits else []
     return [Misfit(one["path"], one["code"], one["message"]) for one in errors]
 
 

@@ -52,7 +52,7 @@ def value_in(text: str, keys: Sequence[str]) -> str | None:
     """The canonical text of what `keys` lead to in a canonical text; None when there is nothing."""
     if not keys:
         return text
-    tree: Tree = canonical.parse(text, max_bytes=len(text) * 4, max_values=len(text) + 1)
+    tree: Tree = canonical.reread(text)
     for key in keys:
         if isinstance(tree, dict) and key in tree:
             tree = tree[key]

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
+from django.conf import settings
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
@@ -70,14 +71,14 @@ def apply_changes(
         Invalid: at the path of the first change that does not fit what is there, or when the result is too
         large.
     """
-    tree = canonical.parse(before, max_bytes=max_bytes, max_values=max_values)
+    tree = canonical.reread(before)
     apply_in_place(tree, changes, at=at)
     text = canonical.dumps(tree)
     size = len(text.encode())
     if size > max_bytes:
         raise Invalid.at(at, f"make a value of {size} bytes; the limit is {max_bytes}", "too_large")
     try:
-        canonical.parse(text, max_bytes=max_bytes, max_values=max_values)
+        canonical.parse(text, max_bytes=max_bytes, max_values=max_values, max_depth=settings.LIMIT_DEPTH)
     except canonical.BadJson as error:
         raise Invalid.at(at, f"make a value that is not acceptable: {error}", error.code) from error
     return text
@@ -102,7 +103,7 @@ def difference(old_text: str, new_text: str) -> list[Change]:
         ValueError: the two are not both objects, or not both lists, so no change can lead from one to the
         other.
     """
-    old, new = canonical.parse(old_text), canonical.parse(new_text)
+    old, new = canonical.reread(old_text), canonical.reread(new_text)
     return [Change(op=op, path=path, value=value) for op, path, value in compare(old, new)]
 
 
@@ -198,7 +199,7 @@ def _apply_to_list(parent: list[Tree], name: str, change: Change, at: str) -> No
 def _copy(value: Tree, at: str) -> Tree:
     """A value of its own: later changes may reach into it, and must not reach into the change."""
     try:
-        return canonical.parse(canonical.dumps(value))
+        return canonical.reread(canonical.dumps(value))
     except canonical.BadJson as error:
         fault = error.errors[0]
         raise Invalid.at(f"{at}/value{fault['path']}", fault["message"], fault["code"]) from error

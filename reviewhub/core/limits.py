@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
-from reviewhub_agents import wire
+from reviewhub_agents import canonical, wire
 
 
 def limits() -> wire.Limits:
@@ -12,4 +12,14 @@ def limits() -> wire.Limits:
         text_bytes=settings.LIMIT_TEXT_BYTES,
         arguments_bytes=settings.LIMIT_ARGUMENTS_BYTES,
         tool_calls=settings.LIMIT_TOOL_CALLS,
+        depth=settings.LIMIT_DEPTH,
     )
+
+
+def parse_sent(raw: bytes | str) -> canonical.Tree:
+    """JSON that somebody sends or types, within the limits of today. What is stored is read by `canonical.reread`.
+
+    Raises:
+        BadJson: it is no JSON, or larger or deeper than the limits; with the path.
+    """
+    return canonical.parse(raw, max_bytes=settings.LIMIT_BODY_BYTES, max_depth=settings.LIMIT_DEPTH)

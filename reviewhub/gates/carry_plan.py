@@ -47,7 +47,7 @@ def carry_plan(
 
 
 def _named(checkpoint: Checkpoint) -> PlanVersion:
-    ref = canonical.parse(checkpoint.plan)
+    ref = canonical.reread(checkpoint.plan)
     if not isinstance(ref, dict):
         raise Invalid.at("/plan", "the checkpoint names no version of a plan", "not_found")
     return of_number(checkpoint.run_id, wire.PlanRef.from_tree(ref).version)

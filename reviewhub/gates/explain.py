@@ -30,7 +30,7 @@ def explain(*, agent: Agent, environment: str, body: wire.ExplainBody) -> wire.E
 
 def explained(answer: Resolved) -> wire.ExplainOut:
     """An answer in the words of the contract."""
-    tree = canonical.parse(because_text(answer))
+    tree = canonical.reread(because_text(answer))
     because = (
         {name: value for name, value in tree.items() if name != "action"} if isinstance(tree, dict) else {}
     )

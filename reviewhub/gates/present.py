@@ -165,7 +165,7 @@ def _call(call: ToolCall, around: Around) -> wire.ToolCallOut:
     if grant is not None:
         fields["grant"] = _grant(grant)
     if call.result is not None:
-        fields["result"] = canonical.parse(call.result)
+        fields["result"] = canonical.reread(call.result)
     if call.error is not None:
         fields["error"] = call.error
     return wire.ToolCallOut(**fields)
@@ -179,7 +179,7 @@ def is_final(pause: Pause, calls: Iterable[wire.ToolCallOut]) -> bool:
 
 
 def _without_action(because: str) -> dict[str, canonical.Tree]:
-    tree = canonical.parse(because)
+    tree = canonical.reread(because)
     if not isinstance(tree, dict) or not tree:
         return {"kind": "default", "text": ""}
     return {name: value for name, value in tree.items() if name != "action"}

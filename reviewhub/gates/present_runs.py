@@ -31,10 +31,10 @@ def run_out(run: Run) -> wire.RunOut:
         "state": run.state,
         "title": run.title,
         "on_behalf_of": run.on_behalf_of,
-        "labels": canonical.parse(run.labels),
+        "labels": canonical.reread(run.labels),
         "retention_class": run.retention_class,
-        "input": canonical.parse(run.input),
-        "result": canonical.parse(run.result),
+        "input": canonical.reread(run.input),
+        "result": canonical.reread(run.result),
         "error": run.error,
         "branches": branches_out(branches),
         "created_at": run.created_at,
@@ -112,7 +112,7 @@ def _checkpoint(
     }
     if row.parent_id:
         shown["parent"] = row.parent_id
-    plan = canonical.parse(row.plan)
+    plan = canonical.reread(row.plan)
     if isinstance(plan, dict):
         shown["plan"] = wire.PlanRef.from_tree(plan)
     if row.state_schema is not None:
@@ -122,7 +122,7 @@ def _checkpoint(
     if row.misfits:
         shown["misfits"] = misfits_out(row)
     if state is not None:
-        shown["state"] = canonical.parse(state, max_bytes=settings.LIMIT_STATE_BYTES)
+        shown["state"] = canonical.reread(state)
     if fields is not None:
         shown["fields"] = fields
     return wire.CheckpointOut(**shown)
@@ -157,7 +157,7 @@ def schema_out(row: StateSchema) -> wire.StateSchemaOut:
     fields: dict[str, Any] = {
         "name": row.name,
         "version": row.version,
-        "json_schema": canonical.parse(row.schema),
+        "json_schema": canonical.reread(row.schema),
         "fingerprint": row.fingerprint,
         "registered_at": row.registered_at,
     }
@@ -169,11 +169,7 @@ def difference_out(found: Difference) -> wire.DifferenceOut:
     items = []
     for change in found.changes:
         sides = {"before": change.before, "after": change.after}
-        given = {
-            name: canonical.parse(text, max_bytes=settings.LIMIT_STATE_BYTES)
-            for name, text in sides.items()
-            if text is not None
-        }
+        given = {name: canonical.reread(text) for name, text in sides.items() if text is not None}
         items.append(wire.DifferenceItem(path=change.path, kind=change.kind, **given))
     return wire.DifferenceOut(changes=items, more=found.more)
 

@@ -21,9 +21,9 @@ def tool_out(tool: Tool) -> wire.ToolOut:
         "time_limit": f"PT{tool.time_limit_seconds}S",
     }
     if tool.schema:
-        fields["parameters"] = canonical.parse(tool.schema)
+        fields["parameters"] = canonical.reread(tool.schema)
     if tool.result_schema:
-        fields["result_schema"] = canonical.parse(tool.result_schema)
+        fields["result_schema"] = canonical.reread(tool.result_schema)
     if tool.fingerprint:
         fields["fingerprint"] = tool.fingerprint
     return wire.ToolOut(**fields)

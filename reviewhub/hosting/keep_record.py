@@ -42,7 +42,7 @@ def keep_record(*, branch_id: uuid.UUID, key: str, value: str, epoch: int | None
         defaults={
             "workspace_id": branch.workspace_id,
             "value": value,
-            "digest": canonical.body_digest(canonical.parse(value)),
+            "digest": canonical.body_digest(canonical.reread(value)),
         },
     )
     return row, not created

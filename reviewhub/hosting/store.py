@@ -140,7 +140,7 @@ class BranchStore:
                 call_id=uuid.UUID(call.id),
                 digest=call.digest,
                 key=secrets.token_urlsafe(24),
-                facts=canonical.parse(canonical.dumps(facts)),
+                facts=canonical.reread(canonical.dumps(facts)),
                 epoch=self._epoch,
                 actor=self._actor,
             )
@@ -198,7 +198,7 @@ class BranchStore:
 
     def finish(self, *, result: str) -> None:
         """Ends branch and waking in one transaction."""
-        body = wire.FinishBody(epoch=self._epoch, result=canonical.parse(result))
+        body = wire.FinishBody(epoch=self._epoch, result=canonical.reread(result))
         faults.point("resume.before_settle")
         with _translated(), transaction.atomic():
             check(locked_branch(self._branch.pk), self._epoch)

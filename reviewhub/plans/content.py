@@ -53,7 +53,7 @@ def sent(steps: Sequence[wire.PlanStep], assumptions: Sequence[wire.Assumption])
 
 def stored(version: PlanVersion) -> Content:
     """What a version says."""
-    read: Any = canonical.parse(version.content, max_bytes=len(version.content.encode()))
+    read: Any = canonical.reread(version.content)
     assumptions = {one["id"]: one["text"] for one in read["assumptions"]}
     return Content(version.content, read["steps"], in_order(read["steps"]), assumptions, {})
 

@@ -60,7 +60,7 @@ def standing(version: PlanVersion, *, until: datetime | None = None) -> dict[str
     Args:
         until: as it was at this time.
     """
-    begun: Mapping[str, str] = canonical.parse(version.statuses)  # type: ignore[assignment]
+    begun: Mapping[str, str] = canonical.reread(version.statuses)  # type: ignore[assignment]
     found = {step: Standing(status) for step, status in begun.items()}
     marks = StepMark.objects.filter(version_id=version.pk)
     if until is not None:

@@ -40,8 +40,6 @@ from reviewhub.toolcalls.settle import Answer
 
 # An edit is prepared outside the transaction; when policy is published meanwhile, it is prepared once more.
 PREPARATIONS = 3
-# No limits of the contract, which bind what is sent to us.
-OUR_OWN = {"max_bytes": 2**31, "max_depth": 1000, "max_values": 2**31}
 
 
 def decide(
@@ -110,7 +108,7 @@ def _in_transaction(
 
 def _given_before(answer: str) -> wire.DecideOut:
     """An answer of ours, read back: it is larger and deeper than the body whose arguments it repeats."""
-    return wire.DecideOut.from_text(answer, **OUR_OWN)
+    return wire.DecideOut.from_tree(canonical.reread(answer))
 
 
 def _decide(

@@ -76,7 +76,7 @@ def request_detail(row: ReviewRequest) -> wire.RequestDetail:
     if call.partial is not None:
         fields["partial"] = masking.masked(call.partial, tool.result_schema if tool else "")
     if tool is not None and tool.schema:
-        fields["parameters"] = canonical.parse(tool.schema)
+        fields["parameters"] = canonical.reread(tool.schema)
     decision = Decision.objects.filter(request_id=row.pk).first()
     if decision is not None:
         fields["decision"] = decision_out(decision, versions, read)

@@ -47,7 +47,7 @@ def reveal(*, request_id: uuid.UUID, reason: str, actor: Actor) -> Revealed:
     still_may(actor, Action.SECRET_REVEAL, request_target(row))
     version = CallVersion.objects.get(tool_call_id=row.tool_call_id, version=row.version)
     marked = write_only_paths(schema_of(row), version.arguments)
-    hidden = secret_values(canonical.parse(version.arguments), marked)
+    hidden = secret_values(canonical.reread(version.arguments), marked)
     if not hidden:
         raise Invalid("Nothing in these arguments is hidden.")
     values: dict[str, canonical.Tree] = {path: hidden[path].value for path in sorted(hidden)}

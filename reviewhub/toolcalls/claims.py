@@ -15,13 +15,13 @@ def claims_text(call: wire.ToolCallIn) -> str:
 
 def facts_of(claims: str) -> canonical.Tree | None:
     """The facts that the agent declared (an order's version, say), or None."""
-    tree = canonical.parse(claims)
+    tree = canonical.reread(claims)
     return tree.get("facts") if isinstance(tree, dict) else None
 
 
 def failed_checks(claims: str) -> tuple[str, ...]:
     """The names of checks that the agent itself reports as failed."""
-    tree = canonical.parse(claims)
+    tree = canonical.reread(claims)
     checks = tree.get("checks") if isinstance(tree, dict) else None
     found: list[str] = []
     for check in checks if isinstance(checks, list) else []:

@@ -12,7 +12,7 @@ _OPEN = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternPropert
 
 def unknown_names(schema: str, paths: list[str]) -> list[str]:
     """Those of the dotted `paths` that no call of a tool with this schema can be expected to have."""
-    tree = canonical.to_python(canonical.parse(schema))
+    tree = canonical.to_python(canonical.reread(schema))
     return [path for path in paths if not _may_have(tree, path.split("."))]
 
 

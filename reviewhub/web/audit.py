@@ -145,7 +145,7 @@ def _body(opened: Line | None) -> arguments.Arguments | None:
     """What the event says, as rows; None for an erased one."""
     if opened is None or opened.event.payload.erased_at is not None:
         return None
-    tree = canonical.parse(opened.event.payload.body)
+    tree = canonical.reread(opened.event.payload.body)
     data = tree.get("data") if isinstance(tree, dict) else None
     return arguments.rows(canonical.dumps(data))
 

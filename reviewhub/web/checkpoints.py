@@ -25,6 +25,7 @@ from reviewhub.checkpoints.queries import Kind, kinds_of
 from reviewhub.checkpoints.tree import State
 from reviewhub.checkpoints.typed import kept_misfits
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
+from reviewhub.core.limits import parse_sent
 from reviewhub.gates.consequences import Consequences, of_branch
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.reviews.targets import run_target
@@ -234,7 +235,7 @@ def _story(row: Checkpoint, path: str, asked: str) -> dict[str, Any]:
     here = value_at(load_state(row), path)
     if asked and hides(path):
         raise Invalid("Of a hidden value only the one that stands here is looked for: guesses would tell it.")
-    wanted = canonical.parse(asked) if asked else None
+    wanted = parse_sent(asked) if asked else None
     text = canonical.dumps(wanted) if asked else here
     # To say where a value was lost one has to look at what came after this checkpoint, too.
     head = queries.head_of(row.branch)

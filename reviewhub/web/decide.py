@@ -19,7 +19,7 @@ from reviewhub.accounts.acting import NotAnyMore
 from reviewhub.accounts.permissions import Action, MemberCaller, require
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Conflict, Invalid, ReviewHubError
-from reviewhub.core.limits import limits
+from reviewhub.core.limits import limits, parse_sent
 from reviewhub.reviews.ask import ask as ask_agent
 from reviewhub.reviews.claim import claim as claim_request
 from reviewhub.reviews.comment import comment as comment_on
@@ -295,7 +295,7 @@ def _conflict(
 
 def _answer(text: str, *, is_json: bool) -> Any:
     """The value of an answer: the text itself, or the JSON that it says (false, 0, "" and null are answers)."""
-    return canonical.parse(text) if is_json else text.replace("\r\n", "\n")
+    return parse_sent(text) if is_json else text.replace("\r\n", "\n")
 
 
 def _digits(text: str) -> str:

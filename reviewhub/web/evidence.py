@@ -143,7 +143,7 @@ def evidence(row: ReviewRequest, caller: MemberCaller) -> Evidence:
 
 def claims(text: str) -> Claims:
     """What the agent claimed, from its canonical text; what has another form is left out."""
-    tree = canonical.parse(text)
+    tree = canonical.reread(text)
     if not isinstance(tree, dict):
         return Claims()
     checks = [

@@ -19,6 +19,7 @@ from reviewhub.core.display.arguments import pointer
 from reviewhub.core.display.masking import replaced, secret_values
 from reviewhub.core.display.secrets import is_secret_key
 from reviewhub.core.display.segments import Segment
+from reviewhub.core.limits import parse_sent
 
 MOST_FIELDS = 200
 LONG = 80  # characters from which a text gets a box of several lines
@@ -63,7 +64,7 @@ def fields(schema_text: str, arguments_text: str, secret_paths: frozenset[str] =
 
     Values inside lists and objects are edited as JSON text. Secrets are locked: their bytes never reach a browser.
     """
-    tree = canonical.parse(arguments_text)
+    tree = canonical.reread(arguments_text)
     if not isinstance(tree, dict):
         return []
     schema = _schema(schema_text)
@@ -119,7 +120,7 @@ def changes(
 
 def raw_text(arguments_text: str, secret_paths: frozenset[str] = frozenset()) -> str:
     """The arguments as indented JSON to edit; every secret is replaced by a word that stands for it."""
-    tree = canonical.parse(arguments_text)
+    tree = canonical.reread(arguments_text)
     words = {path: _word(path) for path in secret_values(tree, secret_paths)}
     return pretty(replaced(tree, words))
 
@@ -149,9 +150,9 @@ def raw_changes(
 
     Computed here, so that what was not touched keeps its bytes. Raises `canonical.BadJson`, ValueError.
     """
-    before = canonical.parse(arguments_text)
+    before = canonical.reread(arguments_text)
     words = {_word(path): one.value for path, one in secret_values(before, secret_paths).items()}
-    after = _restored(canonical.parse(raw), words)
+    after = _restored(parse_sent(raw), words)
     if not isinstance(after, dict) or not isinstance(before, dict):
         raise ValueError("The arguments are one JSON object.")
     found: list[dict[str, Tree]] = []
@@ -175,7 +176,7 @@ def raw_changes(
 def json_kind(text: str) -> str:
     """What a text is besides text: `a JSON number` and so on, `` for text that is nothing else."""
     try:
-        tree = canonical.parse(text)
+        tree = parse_sent(text)
     except canonical.BadJson:
         return ""
     if isinstance(tree, str):
@@ -225,7 +226,7 @@ def value_in(given: str, one: Field) -> Tree:
         return given == "true"
     if one.control in ("json", "choice"):
         try:
-            return canonical.parse(given)
+            return parse_sent(given)
         except canonical.BadJson as error:
             raise ValueError(f"This is not JSON: {error.errors[0]['message']}") from error
     return given
@@ -325,7 +326,7 @@ def _schema(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        tree = canonical.parse(text)
+        tree = canonical.reread(text)
     except canonical.BadJson:
         # Stored schemas were read once already; one that cannot be read any more only costs the nicer form.
         return {}

@@ -52,7 +52,7 @@ class Talk:
 
 def talk(state_text: str) -> Talk:
     """The last messages of a state that has a list of them at `messages`; empty for any other state."""
-    tree = canonical.parse(state_text)
+    tree = canonical.reread(state_text)
     kept = tree.get("messages") if isinstance(tree, dict) else None
     messages = [part.value for part in exact.parts(kept)] if _is_list(kept) else []
     found = [_said(_fields(one)) for one in messages[-SHOWN:] if isinstance(one, dict)]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from reviewhub_agents import canonical, wire
 
+from reviewhub import env
 from reviewhub.toolcalls.models import Pause
 from reviewhub.tools.models import Tool
 from tests.cast import Cast
@@ -142,3 +143,62 @@ def test_a_repeat_of_the_longest_answer(agent: AgentHttp, cast: Cast, settings: 
     first, again = (PersonHttp(cast.bob).post(path, raw=raw, key="same") for _ in range(2))
     assert len(json.dumps(first.ok())) > settings.LIMIT_BODY_BYTES
     assert again.ok() == first.json
+
+
+def reads_whole(agent: AgentHttp, bob: PersonHttp, pause: Any, run: str, deep: Any) -> None:
+    """Everything that shows the call's deep values shows them."""
+    one = pause["tool_calls"][0]
+    row = bob.get(f"/requests/{one['request']['id']}").ok()
+    assert row["arguments"]["deep"] == deep
+    for page in ("", "?mode=edit", "?mode=edit&json=1"):
+        assert bob.client.get(f"/northwind/requests/{row['number']}{page}").status_code == 200, page
+    assert bob.client.get(f"/northwind/runs/{run}").status_code == 200
+    for path in (f"/pauses/{pause['id']}", f"/tool-calls/{one['id']}"):
+        agent.get(path).ok()
+    assert agent.get(f"/checkpoints/{pause['checkpoint']['id']}").ok()["state"] == {"deep": deep}
+    assert agent.get(f"/runs/{run}").ok()["input"] == {"deep": deep}
+
+
+@pytest.mark.parametrize("later", [150, 40], ids=["as it was", "lowered afterwards"])
+def test_what_was_taken_once_is_read_under_any_limit(
+    agent: AgentHttp, cast: Cast, settings: Any, later: int
+) -> None:
+    settings.LIMIT_DEPTH = 150
+    deep = json.loads(nested(140))
+    schema = {"type": "object", "properties": {"deep": {"type": "object"}, "note": {"type": "string"}}}
+    agent.put("/tools/deep", {"effect": "once", "schema": schema}).ok()
+    run = agent.run(input={"deep": deep})["id"]
+    asked = call("deep", arguments={"deep": deep})
+    pause = agent.pause(run, asked, checkpoint={"state": {"deep": deep}}).ok(201)
+    second = agent.pause(agent.run()["id"], asked).ok(201)["tool_calls"][0]
+    settings.LIMIT_DEPTH = later
+    bob, one = PersonHttp(cast.bob), pause["tool_calls"][0]
+    reads_whole(agent, bob, pause, run, deep)
+    bob.decide(one, "approve").ok()
+    taken = agent.consume(one, key="once").ok()
+    assert taken["arguments"] == {"deep": deep}
+    assert json.loads(taken["arguments_text"]) == {"deep": deep}
+    agent.outcome(one).ok()
+    change = [{"op": "set", "path": "/note", "value": "checked"}]
+    edited = bob.decide(second, "edit", changes=change)
+    if later == 150:
+        edited.ok()
+    else:
+        assert (edited.status, edited.json["errors"][0]["path"]) == (422, "/changes"), "an edit is sent today"
+        bob.decide(second, "approve").ok()
+
+
+@pytest.mark.parametrize("levels", [149, 150])
+def test_depth_is_the_operators_also_in_a_text_within(agent: AgentHttp, settings: Any, levels: int) -> None:
+    settings.LIMIT_DEPTH = 149
+    body = {"checkpoint": {"state": {}}, "tool_calls": [{"tool": "deep", "arguments_text": nested(levels)}]}
+    reply = agent.post(f"/runs/{agent.run()['id']}/pauses", body)
+    assert reply.status == (201 if levels == 149 else 422)
+    if levels == 150:
+        assert "149" in reply.json["errors"][0]["message"]
+
+
+def test_a_depth_that_cannot_be_shown_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIMIT_DEPTH", "201")
+    with pytest.raises(env.BadSetting, match="LIMIT_DEPTH='201' is more than 200"):
+        env.number("LIMIT_DEPTH", 100, most=200)

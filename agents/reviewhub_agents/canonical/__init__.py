@@ -13,7 +13,7 @@ from hashlib import sha256
 from .convert import plain, to_python
 from .reader import MAX_BYTES, MAX_DEPTH, MAX_VALUES, parse
 from .values import BadJson, Fault, Number, Tree, pointer
-from .writer import Writable, dumps
+from .writer import MOST_WRITABLE_DEPTH, Writable, dumps
 
 __all__ = [
     "MAX_BYTES",
@@ -31,10 +31,12 @@ __all__ = [
     "parse",
     "plain",
     "pointer",
+    "reread",
     "to_python",
 ]
 
 DIGEST_VERSION = 1
+_ANY = 2**31
 
 
 def canonical(
@@ -48,13 +50,22 @@ def canonical(
     return dumps(parse(raw, max_bytes=max_bytes, max_depth=max_depth, max_values=max_values))
 
 
+def reread(text: str) -> Tree:
+    """Reads a text that `dumps` wrote, or that `parse` passed before, also under larger limits than today's.
+
+    The limits of `parse` are for what others send; what was taken once is never lost to them.
+    Raises `BadJson` when the text is damaged.
+    """
+    return parse(text, max_bytes=_ANY, max_depth=MOST_WRITABLE_DEPTH, max_values=_ANY)
+
+
 def digest(*, tool: str, arguments_text: str) -> str:
     """The digest of one tool call, ``sha256:<hex>``, over ``{version, tool, arguments}``.
 
     `arguments_text` is made canonical first, so two spellings of one value never get two digests.
     Raises `BadJson` when it is not acceptable JSON, or when `tool` holds U+0000 or a lone surrogate.
     """
-    arguments = canonical(arguments_text)
+    arguments = dumps(reread(arguments_text))
     text = f'{{"arguments":{arguments},"tool":{dumps(tool)},"version":{DIGEST_VERSION}}}'
     return _sha256(text)
 

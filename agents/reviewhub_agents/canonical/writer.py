@@ -13,7 +13,7 @@ from .values import BadJson, Fault, Number, pointer, unsafe, unsafe_message
 Writable: TypeAlias = Any
 """A `Tree` that may also hold int, float and Decimal. `dumps` refuses all else, even a tuple or an enum."""
 
-_MAX_DEPTH: Final = 1000
+MOST_WRITABLE_DEPTH: Final = 1000
 """Not a limit of the contract (`parse` has that): it ends the walk over a value that contains itself."""
 
 
@@ -43,9 +43,9 @@ class _Writer:
                 open_.append((self._items(value), "}" if kind is dict else "]"))
                 self.keys.append("")
                 out.append("{" if kind is dict else "[")
-                if len(open_) > _MAX_DEPTH:
+                if len(open_) > MOST_WRITABLE_DEPTH:
                     raise self._refusal(
-                        "too_deep", f"The value is nested more than {_MAX_DEPTH} levels deep."
+                        "too_deep", f"The value is nested more than {MOST_WRITABLE_DEPTH} levels deep."
                     )
             else:
                 out.append(self._scalar(value))

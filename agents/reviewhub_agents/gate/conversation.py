@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from reviewhub_agents import routes
-from reviewhub_agents.canonical import BadJson, digest, dumps, parse
+from reviewhub_agents.canonical import BadJson, digest, dumps, reread
 from reviewhub_agents.errors import (
     Answered,
     BadRequest,
@@ -217,7 +217,7 @@ class Gate:
     def _check(self, call: ToolCallOut, consumed: ConsumeOut, patience: float) -> Steps[None]:
         """The last hand-over before the tool: the arguments must be those that the digest stands for."""
         found = digest(tool=self.tool, arguments_text=consumed.arguments_text)
-        if found == call.digest and parse(consumed.arguments_text) == consumed.arguments:
+        if found == call.digest and reread(consumed.arguments_text) == consumed.arguments:
             return
         error = "Not run: the arguments handed out are not those that were decided."
         body = OutcomeBody(status=OutcomeStatus.FAILED, error=error, attempt=consumed.attempt)

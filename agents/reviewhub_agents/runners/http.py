@@ -104,7 +104,7 @@ class HttpStore:
     def progress(self, call: Call, *, partial: str) -> None:
         """Keeps what a running tool has got so far."""
         with _translated():
-            self._client.progress(UUID(call.id), wire.ProgressBody(partial=canonical.parse(partial)))
+            self._client.progress(UUID(call.id), wire.ProgressBody(partial=canonical.reread(partial)))
 
     def outcome(
         self, call: Call, *, attempt: int, status: Status, result: str | None = None, error: str = ""
@@ -127,7 +127,7 @@ class HttpStore:
 
     def keep(self, key: str, kept: Kept) -> None:
         """Records a result; the first one under a key stays."""
-        body = wire.RecordBody(value=canonical.parse(messages.kept_text(kept)), epoch=self._epoch)
+        body = wire.RecordBody(value=canonical.reread(messages.kept_text(kept)), epoch=self._epoch)
         with _translated():
             self._client.record(self._branch, key, body)
 
@@ -165,7 +165,7 @@ class HttpStore:
         """Ends the branch as succeeded."""
         with _translated():
             self._client.finish(
-                self._branch, wire.FinishBody(result=canonical.parse(result), epoch=self._epoch)
+                self._branch, wire.FinishBody(result=canonical.reread(result), epoch=self._epoch)
             )
 
     def fail(self, *, error: str) -> None:

@@ -144,7 +144,7 @@ class Context(Generic[S]):
             self._store.keep(place, kept)
         elif kept.digest != digest:
             raise ReplayDiverged(f"{place} was recorded for other arguments")
-        return exact.unpack(canonical.parse(kept.value), types=self._types, numbers=canonical.plain)
+        return exact.unpack(canonical.reread(kept.value), types=self._types, numbers=canonical.plain)
 
     def checkpoint(self) -> None:
         """Saves the state now; after a crash the step starts from its top with this state."""

@@ -80,7 +80,7 @@ class Graph(Generic[S]):
         self.description = description
         self.model = model
         self.types = self.states.types
-        self.result = result or (lambda last: canonical.parse(self.states.dump(last)))
+        self.result = result or (lambda last: canonical.reread(self.states.dump(last)))
         self.steps: dict[str, Step[S]] = {}
         self.tools: dict[str, Tool[Any]] = {}
 

@@ -60,7 +60,7 @@ def translated(code: str, message: str) -> Exception | None:
 
 def registration(declaration: Declaration) -> tuple[str, int, wire.StateSchemaIn]:
     """What is registered: name, version and schema."""
-    tree = canonical.parse(declaration.schema)
+    tree = canonical.reread(declaration.schema)
     assert isinstance(tree, dict), "the schema of a model"
     known = declaration.written_as
     return known.name, known.version, wire.StateSchemaIn(json_schema=tree)
@@ -77,7 +77,7 @@ def checkpoint_save(
     written_as: WrittenAs | None,
 ) -> wire.CheckpointSave:
     """A snapshot to save as the new head."""
-    tree = canonical.parse(state)
+    tree = canonical.reread(state)
     assert isinstance(tree, dict), "a state is the text of a model"
     given: dict[str, Any] = {
         "branch": branch,
@@ -108,7 +108,7 @@ def outcome_body(*, attempt: int, status: Status, result: str | None, error: str
     """How an attempt ended."""
     given: dict[str, Any] = {"status": wire.OutcomeStatus(status), "attempt": attempt}
     if result is not None:
-        given["result"] = canonical.parse(result)
+        given["result"] = canonical.reread(result)
     if error:
         given["error"] = error
     return wire.OutcomeBody(**given)
@@ -194,12 +194,12 @@ def stop_of(out: wire.PauseOut, proposals: list[Proposal] | None = None) -> Stop
 
 def kept_text(kept: Kept) -> str:
     """How a recorded result and what it was asked for are stored."""
-    return canonical.dumps({"of": kept.digest, "value": canonical.parse(kept.value)})
+    return canonical.dumps({"of": kept.digest, "value": canonical.reread(kept.value)})
 
 
 def kept_of(text: str) -> Kept:
     """The reverse of `kept_text`."""
-    tree = canonical.parse(text)
+    tree = canonical.reread(text)
     if not isinstance(tree, dict) or not isinstance(tree.get("of"), str) or "value" not in tree:
         raise ReplayDiverged("a record of this branch was not written by this engine")
     return Kept(digest=str(tree["of"]), value=canonical.dumps(tree["value"]))

@@ -48,7 +48,7 @@ def result_of(call: Call) -> ToolResult:
         outcome=outcome,
         decision=decision.type if decision else "",
         by=decision.by_name if decision else "",
-        value=canonical.plain(canonical.parse(text)) if text is not None else None,
+        value=canonical.plain(canonical.reread(text)) if text is not None else None,
         error=call.error,
         message=decision.message if decision else "",
         model_text=call.model_text,

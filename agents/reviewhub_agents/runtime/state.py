@@ -93,7 +93,7 @@ def load(model: type[S], text: str, *, types: GivenTypes = ()) -> S:
         if _MAY_BE_PACKED.search(text) is None:
             return model.model_validate_json(text, by_alias=True, by_name=True)
         known = exact.Types(known_types(model, types))
-        value = exact.unpack(canonical.parse(text), types=known, numbers=canonical.plain)
+        value = exact.unpack(canonical.reread(text), types=known, numbers=canonical.plain)
         return model.model_validate(value, by_alias=True, by_name=True)
     except (ValidationError, canonical.BadJson) as error:
         raise StateError(f"this version of the agent cannot read the saved state: {error}") from error

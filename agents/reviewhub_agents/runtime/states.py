@@ -127,7 +127,7 @@ class StateType(Generic[S]):
 
     def fields(self, state: S) -> dict[str, Any]:
         """The fields of a `wire.CheckpointIn` or `CheckpointSave` that say the state and what it is."""
-        given: dict[str, Any] = {"state": canonical.parse(self.dump(state))}
+        given: dict[str, Any] = {"state": canonical.reread(self.dump(state))}
         if self.version is not None:
             given["state_schema"] = wire.StateSchemaNamed(name=self.name, version=self.version)
         return given
@@ -159,7 +159,7 @@ class StateType(Generic[S]):
     def _upgraded(self, text: str, steps: list[int]) -> str:
         known = exact.Types(known_types(self.model, self.types))
         try:
-            values = exact.unpack(canonical.parse(text), types=known, numbers=canonical.plain)
+            values = exact.unpack(canonical.reread(text), types=known, numbers=canonical.plain)
         except canonical.BadJson as error:
             raise StateError(f"the saved state cannot be read: {error}") from error
         for start in steps:

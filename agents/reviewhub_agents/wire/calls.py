@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from reviewhub_agents.canonical import Tree, dumps, parse
+from reviewhub_agents.canonical import Tree, dumps, reread
 
 from .base import Wire
 from .budgets import FieldWarnings
@@ -80,7 +80,7 @@ class Arguments(Wire):
     @property
     def arguments_tree(self) -> dict[str, Tree]:
         """The arguments with exact numbers, whichever way they were given. Raises `BadJson`."""
-        tree = parse(self.arguments_text if self.arguments_text is not None else dumps(self.arguments))
+        tree = reread(self.arguments_text if self.arguments_text is not None else dumps(self.arguments))
         assert isinstance(tree, dict)
         return tree
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from reviewhub_agents.canonical import MAX_BYTES, BadJson, Number, parse
+from reviewhub_agents.canonical import MAX_DEPTH, BadJson, Number, parse, reread
 
 RAW: Final = "raw JSON value"
 """Marks a field whose value goes through as it is."""
@@ -32,6 +32,7 @@ class Limits:
     text_bytes: int = 64_000
     arguments_bytes: int = 1_000_000
     tool_calls: int = 20
+    depth: int = MAX_DEPTH
 
 
 T = TypeVar("T")
@@ -128,9 +129,12 @@ FewCalls = BeforeValidator(_few_calls)
 
 def _json_text(value: str, info: ValidationInfo) -> str:
     """Check that `value` is the exact JSON text of an object, naming the path inside it when it is not."""
-    most = info.context.arguments_bytes if isinstance(info.context, Limits) else MAX_BYTES
+    limits = info.context
     try:
-        tree = parse(value, max_bytes=most)
+        if isinstance(limits, Limits):
+            tree = parse(value, max_bytes=limits.arguments_bytes, max_depth=limits.depth)
+        else:
+            tree = reread(value)
     except BadJson as error:
         first = error.errors[0]
         raise PydanticCustomError(

@@ -106,7 +106,7 @@ class Records(AgentView):
         """The remembered value."""
         found = self.branch(request, branch, Action.RUN_READ)
         row = record_of(branch=found, key=key)
-        return answer(wire.RecordOut(key=row.key, value=canonical.parse(row.value), existed=True))
+        return answer(wire.RecordOut(key=row.key, value=canonical.reread(row.value), existed=True))
 
     @extend_schema(request=wire.RecordBody, responses={201: wire.RecordOut, 200: wire.RecordOut})
     def put(self, request: Request, branch: uuid.UUID, key: str) -> HttpResponse:
@@ -116,7 +116,7 @@ class Records(AgentView):
         row, existed = keep_record(
             branch_id=found.pk, key=key, value=canonical.dumps(body.value), epoch=body.epoch
         )
-        out = wire.RecordOut(key=row.key, value=canonical.parse(row.value), existed=existed)
+        out = wire.RecordOut(key=row.key, value=canonical.reread(row.value), existed=existed)
         return answer(out, status=200 if existed else 201)
 
 

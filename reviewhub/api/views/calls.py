@@ -60,7 +60,7 @@ class Consume(CallView):
         )
         return answer(
             wire.ConsumeOut(
-                arguments=cast("dict[str, Any]", canonical.parse(taken.arguments)),
+                arguments=cast("dict[str, Any]", canonical.reread(taken.arguments)),
                 arguments_text=taken.arguments,
                 tool_idempotency_key=taken.idempotency_key,
                 attempt=taken.attempt,

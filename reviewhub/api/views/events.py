@@ -43,7 +43,7 @@ def event_out(event: Event) -> wire.EventOut:
     if payload.erased_at is not None:
         rest: dict[str, Any] = {"erased_at": payload.erased_at}
     else:
-        rest = {"salt": bytes(payload.salt).hex(), "body": canonical.parse(payload.body)}
+        rest = {"salt": bytes(payload.salt).hex(), "body": canonical.reread(payload.body)}
     return wire.EventOut(
         id=event.pk,
         workspace=event.workspace_id,

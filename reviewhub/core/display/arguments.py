@@ -89,7 +89,7 @@ def rows(
     `risks` maps a pointer to the reason why its value is risky. Raises `canonical.BadJson` for what is not
     JSON.
     """
-    tree = canonical.parse(text)
+    tree = canonical.reread(text)
     found: list[Row] = []
     left_out = 0
     for path, name, value, depth, hidden in leaves(tree, packed=packed):
@@ -162,7 +162,7 @@ def sheet(text: str, path: str, *, number: int = 1, secret_paths: Collection[str
 
     A megabyte is read in sheets, so that no page holds more than a browser likes.
     """
-    for found, _name, value, _depth, hidden in leaves(canonical.parse(text)):
+    for found, _name, value, _depth, hidden in leaves(canonical.reread(text)):
         if found == path:
             shown, _ = in_words(value)
             if hidden or path in secret_paths:

@@ -39,8 +39,8 @@ def differences(before: str, after: str, *, secret_paths: Collection[str] = ()) 
 
     Values are compared by their bytes, so `1`, `1.0` and `"1"` differ; secrets are compared, and shown masked.
     """
-    old = {leaf[0]: leaf for leaf in leaves(canonical.parse(before))}
-    new = {leaf[0]: leaf for leaf in leaves(canonical.parse(after))}
+    old = {leaf[0]: leaf for leaf in leaves(canonical.reread(before))}
+    new = {leaf[0]: leaf for leaf in leaves(canonical.reread(after))}
     unequal = [path for path in {**old, **new} if _bytes(old.get(path)) != _bytes(new.get(path))]
     listed = tuple(_changed(old.get(path), new.get(path), secret_paths) for path in unequal[:MOST])
     return Differences(listed, left_out=len(unequal) - len(listed))

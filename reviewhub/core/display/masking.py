@@ -23,14 +23,14 @@ MOST_STEPS = 200_000
 
 def masked(text: str, schema_text: str = "") -> Tree:
     """The value of a JSON text with every secret masked; `schema_text` is the JSON Schema for it, if there is one."""
-    tree = canonical.parse(text)
+    tree = canonical.reread(text)
     hidden = secret_values(tree, write_only_paths(schema_text, text))
     return replaced(tree, {path: one.shown for path, one in hidden.items()})
 
 
 def masked_changes(text: str, after: str, schema_text: str = "") -> list[Tree]:
     """Changes (a JSON list of `core.changes`) that led to the arguments `after`, with every secret value masked."""
-    tree = canonical.parse(after)
+    tree = canonical.reread(after)
     words = {
         path: one.shown for path, one in secret_values(tree, write_only_paths(schema_text, after)).items()
     }
@@ -63,7 +63,7 @@ def write_only_paths(schema_text: str, arguments_text: str) -> frozenset[str]:
         return frozenset()
     found: set[str] = set()
     seen: set[tuple[str, int]] = set()
-    whole = canonical.parse(arguments_text)
+    whole = canonical.reread(arguments_text)
     todo: list[tuple[str, Tree, Any]] = [("", whole, root)]
     while todo:
         path, value, rules = todo.pop()
@@ -188,7 +188,7 @@ def _schema(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        tree = canonical.parse(text)
+        tree = canonical.reread(text)
     except canonical.BadJson:
         return {}  # stored schemas were read once already
     return tree if isinstance(tree, dict) else {}

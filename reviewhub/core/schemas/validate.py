@@ -114,8 +114,7 @@ class Check:
             SchemaUnusable: it cannot be checked, or not with what is left of the budget.
         """
         try:
-            most = 4 * len(text) + 1  # What comes here was bounded where it came in.
-            value = see(canonical.parse(text, max_bytes=most, max_values=most))
+            value = see(canonical.reread(text))  # What comes here was bounded where it came in.
         except canonical.BadJson as error:
             raise SchemaUnusable(f"cannot be read: {error}") from error
         try:
@@ -134,7 +133,7 @@ def compiled(schema_text: str) -> Compiled:
     if problems := check_schema(schema_text):
         first = problems[0]
         raise SchemaUnusable(f"The schema cannot be used: {first['path'] or '/'}: {first['message']}")
-    tree = canonical.parse(schema_text)
+    tree = canonical.reread(schema_text)
     schema = exact(tree)
     targets = {
         name: reduce(lambda part, key: part[key], keys, schema) for name, keys in targets_of(tree).items()
