@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 
 from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.kinds import AgentMade
-from reviewhub.accounts.make_team import NameTaken, refuse_taken
+from reviewhub.accounts.make_team import NameTaken
 from reviewhub.accounts.models import Agent, Member, Team
 from reviewhub.accounts.permissions import Action, Target
 from reviewhub.accounts.rules import clean_name
@@ -46,7 +46,6 @@ def make_agent(
     try:
         with transaction.atomic():
             still_may(actor, Action.AGENTS_EDIT, Target(workspace_id=team.workspace_id))
-            refuse_taken(Agent.objects.filter(workspace_id=team.workspace_id), clean)
             agent = Agent.objects.create(
                 workspace_id=team.workspace_id,
                 team=team,

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
 
 from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.kinds import TeamMade
@@ -23,15 +20,6 @@ class NameTaken(Conflict):
     code = "name_taken"
 
 
-def refuse_taken(others: QuerySet[Any], name: str) -> None:
-    """Raises NameTaken when one of `others` has the name, whatever the letter case.
-
-    The constraint decides between two at once; but SQLite folds ASCII letters only.
-    """
-    if any(found.casefold() == name.casefold() for found in others.values_list("name", flat=True)):
-        raise NameTaken()
-
-
 def make_team(*, workspace: Workspace, name: str, actor: Actor) -> Team:
     """A team without members.
 
@@ -43,7 +31,6 @@ def make_team(*, workspace: Workspace, name: str, actor: Actor) -> Team:
     try:
         with transaction.atomic():
             still_may(actor, Action.PEOPLE_EDIT, Target(workspace_id=workspace.pk))
-            refuse_taken(Team.objects.filter(workspace=workspace), clean)
             team = Team.objects.create(workspace=workspace, name=clean)
             record(
                 "team.made",

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Lower
 from django.utils.crypto import salted_hmac
 
+from reviewhub.accounts.fields import FoldedName
 from reviewhub.core.ids import uuid7
 
 
@@ -71,11 +71,12 @@ class Team(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="teams")
     name = models.CharField(max_length=120)
+    folded = FoldedName()
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         # Finance and finance would be two teams that nobody can tell apart.
-        constraints = [models.UniqueConstraint("workspace", Lower("name"), name="team_name_once")]
+        constraints = [models.UniqueConstraint(fields=["workspace", "folded"], name="team_name_once")]
 
     def __str__(self) -> str:
         return self.name
@@ -131,6 +132,7 @@ class Agent(models.Model):
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="agents")
     owner = models.ForeignKey(Member, null=True, on_delete=models.SET_NULL, related_name="agents")
     name = models.CharField(max_length=120)
+    folded = FoldedName()
     description = models.TextField(blank=True)
     runner = models.CharField(max_length=10, choices=Runner.choices, default=Runner.POLL)
     graph = models.CharField(max_length=200, blank=True)
@@ -141,7 +143,7 @@ class Agent(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint("workspace", Lower("name"), name="agent_name_once"),
+            models.UniqueConstraint(fields=["workspace", "folded"], name="agent_name_once"),
             models.CheckConstraint(
                 condition=Q(runner="poll", graph="") | (Q(runner="hosted") & ~Q(graph="")), name="agent_graph"
             ),

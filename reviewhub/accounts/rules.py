@@ -33,6 +33,11 @@ def clean_name(text: str, *, path: str = "/name") -> str:
     return name
 
 
+def fold_name(name: str) -> str:
+    """The form in which two names are compared: without letter case, and with one way to write each letter."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
 def one_time_password() -> str:
     """A random password such as `k3tmw-9xqpr-…`: 20 characters from 31, 99 bits."""
     return "-".join("".join(secrets.choice(_LETTERS) for _ in range(_GROUP)) for _ in range(_GROUPS))

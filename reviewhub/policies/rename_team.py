@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 
 from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.kinds import TeamRenamed
-from reviewhub.accounts.make_team import NameTaken, refuse_taken
+from reviewhub.accounts.make_team import NameTaken
 from reviewhub.accounts.models import Team
 from reviewhub.accounts.permissions import Action, Target
 from reviewhub.accounts.rules import clean_name
@@ -33,9 +33,8 @@ def rename_team(*, team: Team, name: str, actor: Actor) -> Team:
             row = Team.objects.select_for_update(no_key=True).select_related("workspace").get(pk=team.pk)
             if row.name == clean:
                 return row
-            refuse_taken(Team.objects.filter(workspace=row.workspace).exclude(pk=row.pk), clean)
             old, row.name = row.name, clean
-            row.save(update_fields=["name"])
+            row.save(update_fields=["name", "folded"])
             record(
                 "team.renamed",
                 workspace_id=row.workspace_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.db import IntegrityError, transaction
 
 from reviewhub.accounts.make_agent import make_agent
 from reviewhub.accounts.make_key import make_key
@@ -14,8 +15,9 @@ from reviewhub.accounts.rotate_key import rotate_key
 from reviewhub.audit.models import Event, EventPayload
 from reviewhub.core.actors import SYSTEM
 from reviewhub.core.errors import Invalid, StaleState
+from reviewhub.policies.rename_team import rename_team
 from tests.accounts.test_people import said
-from tests.cast import ALICE, Cast
+from tests.cast import ALICE, Cast, make_test_agent
 
 pytestmark = pytest.mark.django_db
 
@@ -85,3 +87,29 @@ class TestKeys:
         with pytest.raises(StaleState):
             rotate_key(key=old.row, actor=ALICE)
         assert AgentKey.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("Ärzte", "ÄRZTE"), ("Straße", "STRASSE"), ("E\u0301quipe", "\u00e9quipe"), ("\ufb01nance", "Finance")],
+)
+def test_the_database_refuses_the_second_of_two(cast: Cast, first: str, second: str) -> None:
+    """Not only the verb, which two people may call at the same moment."""
+    make_team(workspace=cast.other, name=first, actor=SYSTEM)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Team.objects.create(workspace=cast.other, name=second)
+    with pytest.raises(NameTaken):
+        make_team(workspace=cast.other, name=second, actor=SYSTEM)
+    make_test_agent(cast.support, name=first)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        make_test_agent(cast.support, name=second)
+    with pytest.raises(NameTaken):
+        make_agent(team=cast.support, name=second, actor=ALICE)
+
+
+def test_a_renamed_team_leaves_its_name_to_others(cast: Cast) -> None:
+    rename_team(team=cast.finance, name="Ärzte", actor=ALICE)
+    make_team(workspace=cast.workspace, name="finance", actor=ALICE)
+    with pytest.raises(NameTaken):
+        rename_team(team=cast.support, name="ärzte", actor=ALICE)
+    assert rename_team(team=cast.support, name="SUPPORT", actor=ALICE).name == "SUPPORT"
