@@ -13,7 +13,7 @@ from reviewhub_agents import canonical, wire
 from reviewhub.accounts.models import Member, Team
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
-from reviewhub.core.changes import apply_changes, parse_changes
+from reviewhub.core.changes import apply_changes, difference, parse_changes
 from reviewhub.core.clock import now
 from reviewhub.core.display.masking import masked_changes
 from reviewhub.core.display.sentence import Part, pack, plain, sentence
@@ -48,6 +48,8 @@ class Edit:
     changes: str
     changes_told: str
     """The changes for the record, without secrets."""
+    before_told: str
+    """The changes that would lead back, for the record: what stood there, without secrets."""
     answer: Resolved
     asked: Asked | None
     sentence: tuple[Part, ...]
@@ -95,6 +97,7 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
         digest=canonical.digest(tool=tool.name, arguments_text=arguments),
         changes=changes,
         changes_told=canonical.dumps(masked_changes(changes, arguments, tool.schema)),
+        before_told=canonical.dumps(masked_changes(_back(arguments, before), before, tool.schema)),
         answer=answer,
         asked=approval(
             answer=answer, tool=tool, effect=call.effect, arguments=arguments, failed_checks=failed
@@ -143,6 +146,7 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
             old_digest=edit.base_digest,
             new_digest=edit.digest,
             changes=edit.changes_told,
+            before=edit.before_told,
             votes_voided=voided,
         ),
     )
@@ -184,6 +188,10 @@ def _update_request(row: ReviewRequest, edit: Edit, stored: Stored) -> None:
     ReviewRequest.objects.filter(pk=row.pk).update(**fields)
     row.teams.add(*Team.objects.filter(pk__in=stored.teams))
     row.refresh_from_db()
+
+
+def _back(after: str, before: str) -> str:
+    return canonical.dumps([change.as_tree() for change in difference(after, before)])
 
 
 def _check_size(arguments: str) -> None:

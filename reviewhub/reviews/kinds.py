@@ -75,11 +75,14 @@ class RequestDecided(Payload):
 
 @kind("request.changed", says="{actor} changed the arguments of #{number}")
 class RequestChanged(Payload):
+    """`changes` made the new arguments, `before` says what stood there: the changes that would lead back."""
+
     number: int
     version: int
     old_digest: str
     new_digest: str
     changes: str
+    before: str = ""
     votes_voided: int
 
 
