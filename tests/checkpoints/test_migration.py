@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,17 +14,25 @@ from django.apps import apps as now
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reviewhub_agents import canonical
 
 from reviewhub.audit.triggers import missing_triggers
+from reviewhub.checkpoints.change import write
 from reviewhub.checkpoints.history import history
 from reviewhub.checkpoints.load import CorruptCheckpoint
+from reviewhub.checkpoints.migrations import _carried_over
 from reviewhub.checkpoints.models import Blob, Checkpoint
-from reviewhub.checkpoints.tree import read_state
+from reviewhub.checkpoints.rows import read_row, unpack_text
+from reviewhub.checkpoints.skeleton import Skeleton
+from reviewhub.checkpoints.tree import read_state, standing_on
 from reviewhub.runs.models import Branch
 from tests.cast import Cast
 from tests.checkpoints.conftest import new_run, put, read
 
 BEFORE = "0001_initial"
+MIGRATIONS = Path(_carried_over.__file__).parent
 
 
 @pytest.fixture
@@ -94,3 +104,51 @@ def test_every_state_is_carried_over(cast: Cast, first_form: Any) -> None:
     branch.refresh_from_db()
     assert put(branch, '{"next":1}').number == 81
     assert "body" not in {field.name for field in now.get_model("checkpoints", "Checkpoint")._meta.fields}
+
+
+def test_it_stands_on_nothing_that_may_change() -> None:
+    """Of the store it uses nothing; later forms of a row are of no concern to it."""
+    used = {
+        name
+        for module in ("0003_carry_over", "_carried_over")
+        for node in ast.walk(ast.parse((MIGRATIONS / f"{module}.py").read_text()))
+        if isinstance(node, ast.ImportFrom)
+        for name in [node.module or ""]
+        if name.startswith("reviewhub")
+    }
+    assert used == {"reviewhub.audit.triggers", "reviewhub.checkpoints.migrations", "reviewhub_agents"}
+
+
+WORDS = st.text("ab é\u2028", max_size=3)
+STATES = st.dictionaries(
+    st.sampled_from(["a", "b", "log"]),
+    st.one_of(
+        st.lists(WORDS, max_size=5),
+        st.sampled_from(["x", "y" * 300, "é" * 300]),
+        st.just([f"{n}" * 99 for n in range(5)]),
+        st.dictionaries(WORDS, st.integers(0, 9), max_size=2),
+    ),
+    max_size=3,
+)
+
+
+@given(st.lists(STATES, min_size=1, max_size=8))
+@settings(max_examples=60, deadline=None)
+def test_any_row_of_states_reads_back(states: list[dict[str, Any]]) -> None:
+    """What the frozen writer makes, the store reads to the byte, and goes on from, whatever follows on what."""
+    tip, rows, blobs = _carried_over.Tip(), [], {}
+    for number, state in enumerate(states, 1):
+        text = canonical.dumps(state)
+        fields = _carried_over.read(body(text), read_state(text).state_hash)
+        base, content, made, tip = _carried_over.row(fields, on=tip, number=number, begins=number == 1)
+        blobs |= {hash_.hex(): unpack_text(data) for hash_, data in made.items()}
+        rows.append(content)
+        bones = Skeleton()
+        for packed in rows[base - 1 :]:
+            bones.apply(read_row(unpack_text(packed)))
+        assert bones.resolve(blobs).text == text
+        after = read_state(canonical.dumps(states[-number]))
+        on = standing_on(bones.resolve(blobs), after)
+        written = write(on, before=bones.resolve(blobs), skeleton=bones, rows=number, weight=0)
+        bones.apply(read_row(written.text))
+        assert bones.resolve(blobs | written.blobs).text == after.text

@@ -6,12 +6,9 @@ A state that does not match its hash before stays damaged, with the bytes that a
 import logging
 
 from django.db import migrations
-from reviewhub_agents import canonical
 
 from reviewhub.audit.triggers import drop_triggers
-from reviewhub.checkpoints.place import place
-from reviewhub.checkpoints.rows import BrokenCheckpoint, unpack_text
-from reviewhub.checkpoints.tree import make_state
+from reviewhub.checkpoints.migrations import _carried_over
 
 log = logging.getLogger(__name__)
 
@@ -39,37 +36,20 @@ def carry_over(apps, schema_editor):
 def _carry(apps, rows, pk, before, begins):
     row = rows.get(pk=pk)
     try:
-        state = _state(row)
-    except BrokenCheckpoint:
+        fields = _carried_over.read(bytes(row.body), row.state_hash)
+    except _carried_over.Damaged:
         log.warning("checkpoint %s does not match its hash; it is left as it is", pk)
         rows.filter(pk=pk).update(base=row.number, content=row.body)
         return None
-    placed = place(state, on=before, begins_branch=begins)
-    base = row.number if begins else placed.base
-    rows.filter(pk=pk).update(base=base, content=placed.content)
+    on = before or _carried_over.Tip()
+    base, content, packed, tip = _carried_over.row(fields, on=on, number=row.number, begins=begins)
+    rows.filter(pk=pk).update(base=base, content=content)
     blobs = apps.get_model("checkpoints", "Blob")
     blobs.objects.using(rows.db).bulk_create(
-        [blobs(run_id=row.run_id, hash=hash_, data=data) for hash_, data in placed.blobs.items()],
+        [blobs(run_id=row.run_id, hash=hash_, data=data) for hash_, data in packed.items()],
         ignore_conflicts=True,
     )
-    return _at(placed.tip(id_=pk, run_id=row.run_id), row.number, base)
-
-
-def _at(tip, number, base):
-    """The tip with the numbers that the row has, also after a damaged one."""
-    return type(tip)(**{**vars(tip), "number": number, "base": base})
-
-
-def _state(row):
-    """The state of a row of the first form: its canonical text, packed. Raises BrokenCheckpoint."""
-    text = unpack_text(bytes(row.body))
-    try:
-        state = make_state(canonical.parse(text, max_bytes=len(text) * 4, max_values=len(text) + 1))
-    except Exception as error:
-        raise BrokenCheckpoint from error
-    if state.state_hash != row.state_hash:
-        raise BrokenCheckpoint
-    return state
+    return tip
 
 
 class Migration(migrations.Migration):
