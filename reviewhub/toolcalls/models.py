@@ -100,7 +100,6 @@ class ToolCall(Stateful):
         indexes = [
             models.Index(fields=["pause", "position"], name="call_pause_position"),
             models.Index(fields=["branch", "-created_at"], name="call_branch"),
-            models.Index(fields=["run", "digest"], name="call_run_digest"),
             models.Index(fields=["started_at"], name="call_started", condition=Q(state="started")),
         ]
 
@@ -123,6 +122,8 @@ class CallVersion(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["tool_call", "version"], name="call_version_once")]
+        # Equal calls on other branches of a run are found by it, however many calls the run has.
+        indexes = [models.Index(fields=["digest"], name="call_version_digest")]
 
     def __str__(self) -> str:
         return f"{self.tool_call_id} v{self.version}"
