@@ -25,7 +25,7 @@ from reviewhub.checkpoints.tree import State
 from reviewhub.core.changes import parse_changes
 from reviewhub.core.display.masking import masked
 from reviewhub.core.errors import Conflict, Invalid, ReviewHubError, TooLarge
-from reviewhub.core.limits import limits
+from reviewhub.core.limits import limits, parse_sent
 from reviewhub.gates.consequences import consequences
 from reviewhub.gates.rewrite import rewrite as rewrite_run
 from reviewhub.web.access import actor, page
@@ -252,7 +252,7 @@ def _pending(text: str) -> list[Tree]:
     if not text:
         return []
     try:
-        tree = canonical.parse(text)
+        tree = parse_sent(text)
     except BadJson as error:
         raise Invalid("The list of changes came back damaged; begin again.") from error
     if not isinstance(tree, list):

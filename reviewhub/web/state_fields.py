@@ -16,6 +16,7 @@ from reviewhub.checkpoints.tree import State
 from reviewhub.core.changes import segments as keys_of
 from reviewhub.core.display import exact, segments
 from reviewhub.core.display.arguments import Row
+from reviewhub.core.limits import parse_sent
 from reviewhub.web.schema_fields import LONG, Field, escaped, is_same, survives, value_in
 from reviewhub.web.state_view import Look, Part, parsed, value_at
 
@@ -76,7 +77,7 @@ def by_path(posted: Mapping[str, str]) -> list[Tree]:
     if posted.get("as") == "text":
         return [{"op": op, "path": path, "value": text}]
     try:
-        return [{"op": op, "path": path, "value": canonical.parse(text)}]
+        return [{"op": op, "path": path, "value": parse_sent(text)}]
     except canonical.BadJson as error:
         raise ValueError(f"The value is not JSON: {error.errors[0]['message']}") from error
 
