@@ -24,7 +24,7 @@ from reviewhub.checkpoints.history import history
 from reviewhub.checkpoints.load import CorruptCheckpoint
 from reviewhub.checkpoints.migrations import _carried_over
 from reviewhub.checkpoints.models import Blob, Checkpoint
-from reviewhub.checkpoints.rows import read_row, unpack_text
+from reviewhub.checkpoints.rows import read_row, unpack, unpack_text
 from reviewhub.checkpoints.skeleton import Skeleton
 from reviewhub.checkpoints.tree import read_state, standing_on
 from reviewhub.runs.models import Branch
@@ -136,12 +136,13 @@ STATES = st.dictionaries(
 @settings(max_examples=60, deadline=None)
 def test_any_row_of_states_reads_back(states: list[dict[str, Any]]) -> None:
     """What the frozen writer makes, the store reads to the byte, and goes on from, whatever follows on what."""
-    tip, rows, blobs = _carried_over.Tip(), [], {}
+    tip, rows = _carried_over.Tip(), list[bytes]()
+    blobs: dict[str, bytes] = {}
     for number, state in enumerate(states, 1):
         text = canonical.dumps(state)
         fields = _carried_over.read(body(text), read_state(text).state_hash)
         base, content, made, tip = _carried_over.row(fields, on=tip, number=number, begins=number == 1)
-        blobs |= {hash_.hex(): unpack_text(data) for hash_, data in made.items()}
+        blobs |= {hash_.hex(): unpack(data) for hash_, data in made.items()}
         rows.append(content)
         bones = Skeleton()
         for packed in rows[base - 1 :]:
