@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from reviewhub.core.display import arguments
 from reviewhub.core.display.arguments import Arguments
 from reviewhub.core.display.masking import write_only_paths
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.models import PostReview, ReviewRequest
 from reviewhub.toolcalls.models import CallVersion, ToolCall
 from reviewhub.tools.models import Tool
 
@@ -31,10 +31,12 @@ class Called:
     arguments: Arguments
     outcome: Outcome
     request: ReviewRequest | None
+    drawn: PostReview | None
+    """Its later look, for one that ran without waiting and was drawn."""
 
 
 def called(calls: list[ToolCall]) -> list[Called]:
-    """These calls with their newest arguments and requests; three queries for all of them."""
+    """These calls with their newest arguments, requests and later looks; four queries for all of them."""
     versions = {
         (version.tool_call_id, version.version): version.arguments
         for version in CallVersion.objects.filter(tool_call__in=calls)
@@ -45,6 +47,7 @@ def called(calls: list[ToolCall]) -> list[Called]:
         .only("tool_call_id", "number", "state")
         .order_by("number")
     }
+    drawn = {one.tool_call_id: one for one in PostReview.objects.filter(tool_call__in=calls)}
     tools = Tool.objects.filter(agent_id__in={call.agent_id for call in calls})
     tools = tools.only("agent_id", "name", "schema", "result_schema")
     schemas = {(tool.agent_id, tool.name): (tool.schema, tool.result_schema) for tool in tools}
@@ -53,7 +56,7 @@ def called(calls: list[ToolCall]) -> list[Called]:
         text = versions.get((call.pk, call.version), "{}")
         schema, result_schema = schemas.get((call.agent_id, call.tool_name), ("", ""))
         rows = arguments.rows(text, secret_paths=write_only_paths(schema, text))
-        found.append(Called(call, rows, outcome(call, result_schema), asked.get(call.pk)))
+        found.append(Called(call, rows, outcome(call, result_schema), asked.get(call.pk), drawn.get(call.pk)))
     return found
 
 
