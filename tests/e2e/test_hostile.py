@@ -58,6 +58,7 @@ def hostile(cast: Cast, word: str) -> tuple[ReviewRequest, AgentHttp]:
     agent.post(f"/runs/{run}/plans/1/marks", {"marks": [mark]}).ok()
     why = {"kind": "contradicted", "assumption": NAME[:99], "text": word[:9000]}
     agent.post(f"/runs/{run}/plans", {"steps": [{"id": "b", "title": word[:400]}], "why": why}).ok(201)
+    agent.put(f"/states/{NAME}/1", {"schema": {"type": "object"}}).ok(200, 201)
     paused = agent.pause(run, asked, checkpoint={"state": state, "node": NAME[:100]}).ok()
     row = ReviewRequest.objects.get(pk=paused["tool_calls"][0]["request"]["id"])
     bob = PersonHttp(cast.bob)
@@ -95,6 +96,7 @@ def test_no_text_widens_a_page(cast: Cast, visit: Visit, width: int, word: str) 
         f"{at}/value?of=claims&path=/reason",
         f"/northwind/runs/{row.run_id}",
         f"/northwind/runs/{row.run_id}/plan/1?with=2", "/northwind/runs", "/northwind/audit", "/northwind/agents",
+        f"/northwind/agents/{row.agent_id}/budget",
         "/northwind/people", "/northwind/tools", "/northwind/policy", "/northwind/policy/edit", "/account",
         "/northwind/audit?kind=request.opened", "/northwind/nothing",
     ):  # fmt: skip
