@@ -132,7 +132,7 @@ def tail(seconds: list[float]) -> dict[str, float]:
 
 
 def sizes(workspace: Workspace, agent: Agent, steps: int, size: int) -> dict[str, Any]:
-    """Bytes after 300 steps and after all, against the peer's with its default channels."""
+    """Bytes after three tenths of the steps and after all, against the peer's with its default channels."""
     words = corpus.text(Path(os.environ["BENCH_TEXT"]))
     messages, peer = numbered(corpus.messages(words, steps, size)), Peer(steps, size)
     writer = Writer(workspace, agent, hints=True)
@@ -140,7 +140,7 @@ def sizes(workspace: Workspace, agent: Agent, steps: int, size: int) -> dict[str
     for step in range(steps):
         writer.put(step, {}, messages)
         peer.do("put")
-        if step == 299:
+        if step == steps * 3 // 10 - 1:
             at_300, peer_at_300 = stored(), int(peer.do("size"))
     return {
         "ours": stored(),
@@ -148,15 +148,6 @@ def sizes(workspace: Workspace, agent: Agent, steps: int, size: int) -> dict[str
         "peer": int(peer.do("size")),
         "peer_300": peer_at_300,
     }
-
-
-def own(workspace: Workspace, agent: Agent, steps: int, size: int) -> dict[str, Any]:
-    """Bytes after all steps, of this side only: what the peer's default grows to with larger messages is no news."""
-    messages = numbered(corpus.messages(corpus.text(Path(os.environ["BENCH_TEXT"])), steps, size))
-    writer = Writer(workspace, agent, hints=True)
-    for step in range(steps):
-        writer.put(step, {}, messages)
-    return {"ours": stored()}
 
 
 def delta(workspace: Workspace, agent: Agent, steps: int, size: int) -> dict[str, Any]:
@@ -224,17 +215,20 @@ def long(workspace: Workspace, agent: Agent, steps: int, size: int) -> dict[str,
 
 def main() -> None:
     """Arguments: the workload, steps, bytes a message."""
+    import crowd
+
     name, steps, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     call_command("migrate", verbosity=0)
     cast = make_cast()
     agent = make_test_agent(cast.support)[0]
     workloads = {
         "sizes": sizes,
-        "own": own,
         "delta": delta,
         "document": document,
         "times": times,
         "long": long,
+        "listing": crowd.listing,
+        "bursts": crowd.bursts,
     }
     print(json.dumps(workloads[name](cast.workspace, agent, steps, size)))
 

@@ -50,6 +50,7 @@ def branch_of(run: Run, name: str) -> Branch:
     branch = run.branches.filter(named).order_by("created_at").first()
     if branch is None:
         raise NotFound(f"The run has no branch {name!r}.")
+    branch.run = run  # It is this one, so nobody needs to read it again.
     return branch
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -42,6 +43,14 @@ def test_a_branch_is_found_by_name_or_id_inside_its_run_only(key: AgentKey, run:
     for wrong in ("Main", str(other.id), ""):
         with pytest.raises(NotFound):
             queries.branch_of(run, wrong)
+
+
+def test_a_branch_that_was_found_knows_its_run(
+    key: AgentKey, run: Run, django_assert_num_queries: Any
+) -> None:
+    found = queries.run_for_key(key, run.id)
+    with django_assert_num_queries(1):
+        assert queries.branch_of(found, "main").run.agent == key.agent
 
 
 def test_pages_hold_every_run_once_the_newest_first(key: AgentKey) -> None:
