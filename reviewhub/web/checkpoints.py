@@ -13,15 +13,13 @@ from reviewhub_agents.canonical import BadJson
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed
 from reviewhub.checkpoints import queries
-from reviewhub.checkpoints.blame import blame
 from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.difference import difference as differences_of
-from reviewhub.checkpoints.find import Found
-from reviewhub.checkpoints.find import find as find_value
 from reviewhub.checkpoints.history import history as way_of
 from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load_state
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import Kind, kinds_of
+from reviewhub.checkpoints.story import story
 from reviewhub.checkpoints.tree import State
 from reviewhub.checkpoints.typed import kept_misfits
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
@@ -38,11 +36,13 @@ from reviewhub.web.differing import MOST, MOST_BYTES, listed
 from reviewhub.web.forms import words
 from reviewhub.web.render import show
 from reviewhub.web.runs import find as find_run
-from reviewhub.web.state_view import hides, look, parsed, value_at
+from reviewhub.web.state_view import hides, look, value_at
 
 LISTED = 40
 CALLS = 20
 GONE = 20
+WALKED = 1000
+"""Checkpoints that the story of a value looks at before the page has to come."""
 
 
 @dataclass(frozen=True)
@@ -238,19 +238,22 @@ def _story(row: Checkpoint, path: str, asked: str) -> dict[str, Any]:
     wanted = parse_sent(asked) if asked else None
     text = canonical.dumps(wanted) if asked else here
     # To say where a value was lost one has to look at what came after this checkpoint, too.
-    head = queries.head_of(row.branch)
-    found = Found(None, None)
-    if text is not None and head is not None:
-        found = find_value(checkpoint=head, path=path, value=parsed(text))
-    last = blame(checkpoint=row, path=path)
-    named = [one for one in (last, found.introduced, found.lost) if one is not None]
-    kinds = kinds_of(named)
-    return {
+    # One that lies far back is where the walk begins, or it would never get there.
+    head = queries.head_of(row.branch) or row
+    is_near = head.number - row.number < WALKED // 2
+    told = story(head=head if is_near else row, checkpoint=row, path=path, value=text, most=WALKED)
+    kinds = kinds_of([one for one in (told.last, told.introduced, told.lost) if one is not None])
+    named = {
+        name: Line(one, kinds[one.pk]) if one else None
+        for name, one in (("last", told.last), ("introduced", told.introduced), ("lost", told.lost))
+    }
+    return named | {
         "is_there": here is not None,
-        "last": Line(last, kinds[last.pk]) if last else None,
-        "introduced": Line(found.introduced, kinds[found.introduced.pk]) if found.introduced else None,
-        "lost": Line(found.lost, kinds[found.lost.pk]) if found.lost else None,
         "is_looked_for": text is not None,
+        "is_older": told.is_older,
+        "is_near": is_near,
+        "stopped": told.stopped,
+        "walked": WALKED,
     }
 
 

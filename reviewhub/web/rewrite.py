@@ -6,6 +6,7 @@ to the checkpoint (that never changes) each time. So what nobody touched never w
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -43,6 +44,7 @@ class Draft:
 
     changes: list[Tree] = field(default_factory=list)
     reason: str = ""
+    plan: str = wire.PlanChoice.KEEP.value
     path: str = ""
     start: int = 0
     errors: tuple[str, ...] = ()
@@ -76,7 +78,11 @@ class Draft:
 
 def _again(request: HttpRequest, caller: MemberCaller, row: Checkpoint, error: Invalid) -> HttpResponse:
     given = request.POST
-    draft = Draft(reason=given.get("reason", ""), errors=tuple(words(error)), typed=_typed(given))
+    kept: list[Tree] = []
+    with contextlib.suppress(Invalid):
+        kept = _pending(given.get("changes", ""))
+    reason = given.get("reason", "")
+    draft = Draft(changes=kept, reason=reason, errors=tuple(words(error)), typed=_typed(given))
     return _form(request, caller, row, draft, status=error.status)
 
 
@@ -95,6 +101,7 @@ def _step(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpRe
     draft = Draft(
         changes=_pending(given.get("changes", "")),
         reason=text_in(request, "reason"),
+        plan=given.get("plan", "") or wire.PlanChoice.KEEP.value,
         path=given.get("path", ""),
         start=number_in(given.get("from", "0"), "/from"),
     )
@@ -129,7 +136,7 @@ def _taken(given: QueryDict, row: Checkpoint, draft: Draft) -> Draft:
     changes = [*draft.changes, *found]
     if not errors:
         try:
-            _body(changes, draft.reason or "-")
+            _body(replace(draft, changes=changes, reason=draft.reason or "-"))
             _after(row, changes)
         except (Invalid, BadJson, TooLarge) as problem:
             errors += words(problem) if isinstance(problem, ReviewHubError) else _faults(problem)
@@ -169,6 +176,7 @@ def _asked(
         "most": MOST,
         "touched": touched(found),
         "seen": found.seen,
+        "plan_version": _plan_version(row),
         "conflict": conflict,
     }
     status = conflict.status if conflict else 200
@@ -177,7 +185,7 @@ def _asked(
 
 def _confirm(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft) -> HttpResponse:
     try:
-        body = _body(draft.changes, draft.reason, seen=request.POST.get("seen", ""))
+        body = _body(draft, seen=request.POST.get("seen", ""))
     except BadJson as problem:
         return _form(request, caller, row, draft.refused(*_faults(problem)), 422)
     try:
@@ -187,6 +195,7 @@ def _confirm(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft:
             reason=body.reason,
             actor=actor(request, caller),
             seen=body.seen or "",
+            plan=body.plan,
         )
     except Conflict as conflict:
         return _asked(request, caller, row, draft, conflict)
@@ -207,7 +216,11 @@ def _form(
         consequences(row)
     except Conflict as over:
         return _over(request, caller, row, draft, over)
-    context = about(caller, row) | {"draft": draft, "errors": list(draft.errors)}
+    context = about(caller, row) | {
+        "draft": draft,
+        "errors": list(draft.errors),
+        "plan_version": _plan_version(row),
+    }
     try:
         state = _after(row, draft.changes)
         place, shown = _shown(row, state, draft)
@@ -239,12 +252,18 @@ def _after(row: Checkpoint, changes: list[Tree]) -> State:
     return edited(state, parse_changes(changes), max_bytes=settings.LIMIT_STATE_BYTES)
 
 
-def _body(changes: list[Tree], reason: str, *, seen: str = "") -> wire.RewriteBody:
+def _body(draft: Draft, *, seen: str = "") -> wire.RewriteBody:
     """The rewrite as the API takes it. Raises BadJson."""
-    tree: dict[str, Any] = {"changes": changes, "reason": reason}
+    tree: dict[str, Any] = {"changes": draft.changes, "reason": draft.reason, "plan": draft.plan}
     if seen:
         tree["seen"] = seen
     return wire.RewriteBody.from_tree(tree, limits=limits())
+
+
+def _plan_version(row: Checkpoint) -> int | None:
+    """The version of the plan that the checkpoint names; None when it names none."""
+    named = canonical.parse(row.plan)
+    return wire.PlanRef.from_tree(named).version if isinstance(named, dict) else None
 
 
 def _pending(text: str) -> list[Tree]:

@@ -14,6 +14,8 @@ from django.test import Client
 from reviewhub.accounts.models import Member
 from reviewhub.checkpoints.load import load
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.plans.content import stored
+from reviewhub.plans.models import PlanVersion
 from reviewhub.runs.models import Branch
 from reviewhub.web import differing, state_view
 from tests.cast import Cast
@@ -134,6 +136,23 @@ def test_a_value_tells_who_changed_it_and_where_it_came_and_went(
     assert SECRET not in guess
     assert "guesses" in guess
     page(client, f"{at}?path=", status=422)
+
+
+def test_the_story_of_a_value_ends_in_time_and_goes_on_where_it_ended(
+    cast: Cast, as_: As, agent: AgentHttp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reviewhub.web.checkpoints.WALKED", 4)
+    run = agent.run()["id"]
+    saved = [save(agent, run, state={"n": step, "same": "x"}) for step in range(9)]
+    client = as_(cast.bob)
+    shown = page(client, f"checkpoints/{saved[-1]['id']}/trace?path=/same")
+    assert "Before all that was looked at" in shown
+    assert f"checkpoints/{saved[4]['id']}/trace?path=%2Fsame" in shown
+    on = page(client, f"checkpoints/{saved[4]['id']}/trace?path=/same")
+    assert f"checkpoints/{saved[0]['id']}/trace?path=%2Fsame" in on
+    end = page(client, f"checkpoints/{saved[0]['id']}/trace?path=/same")
+    assert "looked at" not in end
+    assert "Not until this checkpoint" in end
 
 
 def test_large_states_are_opened_in_parts_and_what_is_left_out_is_named(
@@ -347,3 +366,28 @@ def test_a_large_state_is_edited_place_by_place(
     made = Checkpoint.objects.get(branch__fork_of=first["id"])
     tree = json.loads(load(made))
     assert (tree["n"], tree["log"][300], tree["log"][299]) == (2, {"t": "mine"}, {"t": "entry 299"})
+
+
+@pytest.mark.parametrize("choice", ["keep", "checkpoint"])
+def test_the_plan_stays_or_goes_back_with_the_state(
+    cast: Cast, as_: As, agent: AgentHttp, choice: str
+) -> None:
+    run = agent.run()["id"]
+    plain = save(agent, run, state={"n": 0})
+    client = as_(cast.bob)
+    assert 'name="plan"' not in page(client, f"checkpoints/{plain['id']}/rewrite")
+    agent.post(f"/runs/{run}/plans", {"steps": [{"id": "a", "title": "First idea"}]}).ok(201)
+    first = save(agent, run, state={"n": 1}, plan={"version": 1, "step": 0})
+    second = {
+        "steps": [{"id": "b", "title": "Second idea"}],
+        "base": 1,
+        "why": {"kind": "agent", "text": "better"},
+    }
+    agent.post(f"/runs/{run}/plans", second).ok(201)
+    address = f"/northwind/checkpoints/{first['id']}/rewrite"
+    form = form_of(client.get(address).content.decode()) | {"reason": "r", "plan": choice}
+    asked = client.post(address, form | {"do": "preview"}).content.decode()
+    assert ("goes back to version 1" in asked) == (choice == "checkpoint")
+    assert client.post(address, form_of(asked) | {"do": "confirm"}).status_code == 302
+    newest = PlanVersion.objects.latest("number")
+    assert (stored(newest).steps[0].title == "First idea") == (choice == "checkpoint")
