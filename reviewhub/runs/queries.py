@@ -78,7 +78,7 @@ class Filters:
 
 
 def listed(visible: QuerySet[Run], *, filters: Filters, cursor: str = "", limit: int = 50) -> Page[Run]:
-    """A page of runs, the newest first.
+    """A page of runs, the newest first, without what they began and ended with: that may be megabytes each.
 
     Args:
         visible: the runs that the reader may see (the caller's permission decides that).
@@ -87,7 +87,7 @@ def listed(visible: QuerySet[Run], *, filters: Filters, cursor: str = "", limit:
     Raises:
         Invalid: the cursor is none of ours.
     """
-    found = visible.select_related("agent")
+    found = visible.select_related("agent").defer("input", "result")
     if filters.state:
         found = found.filter(state=filters.state)
     if filters.agent:

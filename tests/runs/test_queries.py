@@ -86,6 +86,11 @@ def test_lists_and_look_ups_use_their_index(db: None, rows: Callable[[], QuerySe
     assert "TEMP B-TREE" not in plan
 
 
+def test_a_list_does_not_read_what_runs_began_and_ended_with(run: Run) -> None:
+    (row,) = queries.listed(Run.objects.all(), filters=Filters()).rows
+    assert row.get_deferred_fields() == {"input", "result"}
+
+
 def test_filters_narrow(key: AgentKey) -> None:
     begin(key, title="Refund 1", external_id="a")
     begin(key, title="Booking 2", external_id="b")
