@@ -141,7 +141,9 @@ def _fork_again(
 @page(Action.CHECKPOINT_FORK, of=_find_checkpoint, again=_fork_again)
 def fork(request: HttpRequest, caller: MemberCaller, found: Checkpoint) -> HttpResponse:
     """A new branch from a checkpoint; the old one is not touched."""
-    body = wire.ForkBody(reason=text_in(request, "reason"))
+    back = request.POST.get("plan") == "checkpoint"
+    choice = wire.PlanChoice.CHECKPOINT if back else wire.PlanChoice.KEEP
+    body = wire.ForkBody(reason=text_in(request, "reason"), plan=choice)
     key = check_key(request.POST.get("key", ""))
     branch, first = fork_checkpoint(checkpoint=found, body=body, key=key, actor=actor(request, caller))
     messages.success(request, f"Branch {branch.name} starts from checkpoint {found.number}.")

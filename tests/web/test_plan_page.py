@@ -163,3 +163,22 @@ def test_a_huge_plan_is_shown_in_part(cast: Cast, planned: Planned, as_: As, set
         assert "100 more steps are not shown" in said
         assert "70 more are not shown" in said
         assert len(said) < 120_000
+
+
+@pytest.mark.parametrize(
+    ("choice", "steps"), [({}, ["pay", "claim"]), ({"plan": "checkpoint"}, ["look", "pay"])]
+)
+def test_who_forks_chooses_the_plan(cast: Cast, as_: As, choice: dict[str, str], steps: list[str]) -> None:
+    planned = Planned(cast)
+    body = {"state": {}, "plan": {"version": 1, "step": 1}}
+    saved = planned.agent.post(f"/runs/{planned.run}/checkpoints", body).ok(201)["id"]
+    client = as_(cast.bob)
+    for path in (planned.path, f"/northwind/checkpoints/{saved}"):
+        said = text(client, path)
+        assert "plan 1, step 1" in said
+        assert "Go back to version 1 of the plan as well" in said
+    form = {"reason": "another way", "key": "k", **choice}
+    assert client.post(f"/northwind/checkpoints/{saved}/fork", form).status_code == 302
+    newest = planned.agent.get(f"/runs/{planned.run}/plans/3").ok()
+    assert [one["id"] for one in newest["steps"]] == steps
+    assert newest["branch_name"] == "fork-1"

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from reviewhub_agents import canonical
+from reviewhub_agents.wire import PlanRef
 
 from reviewhub.core.display import durations
 from reviewhub.core.display import segments as pieces
@@ -197,6 +199,13 @@ def did(verdict: str) -> str:
 def seconds(count: int) -> str:
     """A span of time in words."""
     return durations.length(count)
+
+
+@register.filter
+def plan_ref(text: str) -> PlanRef | None:
+    """Where in its plan a checkpoint says it is; None when it says nothing."""
+    tree = canonical.parse(text)
+    return None if tree is None else PlanRef.from_tree(tree)
 
 
 @register.filter
