@@ -6,32 +6,26 @@ measured here and now.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reviewhub_agents import canonical
 from reviewhub_agents.weight import tokens
 
 from reviewhub.budgets.line import Step, line
 from reviewhub.budgets.rules import Budget, FieldWarning, grown, percent, sizes_of, warnings
+from reviewhub.budgets.timing import Times, timed
 from reviewhub.checkpoints.load import load_states
 from reviewhub.checkpoints.models import Checkpoint
 
 MOST_FIELDS = 50
 STEPS = 40
 """Checkpoints whose bytes are told, and over which a field's growth is."""
-MOST_TIMED = 4_000_000
-"""A field with more bytes is not timed."""
-TIMING = 0.05
-"""Seconds after which no further field is timed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FieldWeight:
     """One field. `grown` is in bytes over the `steps` of the whole; None when there is nothing to compare with.
 
-    `read_us` and `write_us` are the microseconds that it took to parse its text and to write it; None: not measured.
+    `times` is None where they were not measured.
     """
 
     name: str
@@ -40,8 +34,7 @@ class FieldWeight:
     tokens: int
     limit: int
     grown: int | None
-    read_us: int | None
-    write_us: int | None
+    times: Times | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +69,7 @@ def weigh(*, checkpoint: Checkpoint, budget: Budget, most: int = MOST_FIELDS, st
     counts = {name: tokens(text) for name, text in texts.items()}
     shown, rest = ordered[:most], ordered[most:]
     since = grown(sizes, before[0] if before else None)
-    timed = _timed({name: texts[name] for name in shown})
+    times = timed({name: texts[name] for name in shown})
     fields = [
         FieldWeight(
             name=name,
@@ -85,8 +78,7 @@ def weigh(*, checkpoint: Checkpoint, budget: Budget, most: int = MOST_FIELDS, st
             tokens=counts[name],
             limit=budget.limit_of(name),
             grown=since.get(name),
-            read_us=timed[name].read_us if name in timed else None,
-            write_us=timed[name].write_us if name in timed else None,
+            times=times.get(name),
         )
         for name in shown
     ]
@@ -106,29 +98,3 @@ def weigh(*, checkpoint: Checkpoint, budget: Budget, most: int = MOST_FIELDS, st
 def _ends(rows: list[Checkpoint]) -> list[Checkpoint]:
     """The first and the last of them; one if they are the same."""
     return rows if len(rows) < 2 else [rows[0], rows[-1]]
-
-
-@dataclass(frozen=True)
-class _Times:
-    read_us: int
-    write_us: int
-
-
-def _timed(texts: Mapping[str, str]) -> dict[str, _Times]:
-    """What reading and writing each text takes, the first ones first, until TIMING is used up."""
-    found: dict[str, _Times] = {}
-    end = time.perf_counter() + TIMING
-    for name, text in texts.items():
-        if time.perf_counter() > end:
-            break
-        if len(text) <= MOST_TIMED:
-            found[name] = _time(text)
-    return found
-
-
-def _time(text: str) -> _Times:
-    begun = time.perf_counter_ns()
-    tree = canonical.reread(text)
-    read = time.perf_counter_ns()
-    canonical.dumps(tree)
-    return _Times((read - begun) // 1000, (time.perf_counter_ns() - read) // 1000)

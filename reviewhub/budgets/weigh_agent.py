@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 
 from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Length
+from reviewhub_agents.weight import tokens
 
 from reviewhub.budgets.line import BLOB_BYTES
-from reviewhub.budgets.rules import percent, sizes_of
+from reviewhub.budgets.rules import percent
+from reviewhub.budgets.timing import Times, timed
 from reviewhub.checkpoints.load import CorruptCheckpoint, load_states
 from reviewhub.checkpoints.models import Blob, Checkpoint
+from reviewhub.checkpoints.tree import State
 from reviewhub.runs.models import Branch, Run
 
 RUNS = 10
@@ -38,13 +41,19 @@ class RunWeight:
 
 @dataclass
 class FieldOfRuns:
-    """A field over the states that were read: in how many it is, its largest size and all its bytes."""
+    """A field over the states that were read: in how many it is, and all its bytes and estimated tokens.
+
+    `most` and `largest` are bytes and text where it is largest; `times` are those of that text, None if not measured.
+    """
 
     name: str
     runs: int = 0
-    most: int = 0
     bytes: int = 0
+    tokens: int = 0
     share: int = 0
+    most: int = 0
+    largest: str = ""
+    times: Times | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,10 +88,11 @@ def weigh_agent(runs: QuerySet[Run], *, most: int = RUNS) -> AgentWeight:
             damaged.append(row.pk)
             continue
         total, read = total + state.size, read + 1
-        _add(fields, sizes_of(state))
+        _add(fields, state)
     heaviest = sorted(fields.values(), key=lambda one: (-one.bytes, one.name))
+    times = timed({one.name: one.largest for one in heaviest[:FIELDS]})
     for one in heaviest[:FIELDS]:
-        one.share = percent(one.bytes, total)
+        one.share, one.times = percent(one.bytes, total), times.get(one.name)
     return AgentWeight(
         runs=[
             RunWeight(run=run, checkpoints=kept[run.pk][0], stored=kept[run.pk][1], newest=newest.get(run.pk))
@@ -116,7 +126,9 @@ def _kept(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[int, int]]:
     }
 
 
-def _add(fields: dict[str, FieldOfRuns], sizes: dict[str, int]) -> None:
-    for name, size in sizes.items():
-        one = fields.setdefault(name, FieldOfRuns(name))
-        one.runs, one.most, one.bytes = one.runs + 1, max(one.most, size), one.bytes + size
+def _add(fields: dict[str, FieldOfRuns], state: State) -> None:
+    for name, value in state.values.items():
+        one, text = fields.setdefault(name, FieldOfRuns(name)), "".join(value.pieces)
+        one.runs, one.bytes, one.tokens = one.runs + 1, one.bytes + value.size, one.tokens + tokens(text)
+        if value.size > one.most:
+            one.most, one.largest = value.size, text

@@ -48,7 +48,9 @@ def with_warnings(out: Message, found: Iterable[rules.FieldWarning]) -> Message:
 
 
 def _field(one: FieldWeight) -> wire.FieldWeight:
-    maybe = {"limit": one.limit or None, "grown": one.grown, "read_us": one.read_us, "write_us": one.write_us}
+    maybe = {"limit": one.limit or None, "grown": one.grown}
+    if one.times is not None:
+        maybe |= {"read_us": one.times.read_us, "write_us": one.times.write_us}
     return wire.FieldWeight(
         field=rules.shortened(one.name),
         bytes=one.bytes,

@@ -31,7 +31,6 @@ class Row:
     name: str
     weight: FieldWeight
     bar: SafeString
-    times: str
     warned: list[FieldWarning]
 
 
@@ -68,8 +67,7 @@ def scales(checkpoint: Checkpoint | None) -> Scales | None:
 
 def _row(one: FieldWeight, warned: Sequence[FieldWarning]) -> Row:
     name = shortened(one.name)
-    times = f"{(one.read_us or 0) / 1000:.1f} / {(one.write_us or 0) / 1000:.1f}"
-    return Row(name, one, _bar(one), times, [warning for warning in warned if warning.field == name])
+    return Row(name, one, _bar(one), [warning for warning in warned if warning.field == name])
 
 
 def _bar(one: FieldWeight) -> SafeString:

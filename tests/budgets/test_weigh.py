@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from reviewhub.budgets import line as lines
-from reviewhub.budgets import weigh as weighing
+from reviewhub.budgets import timing
 from reviewhub.budgets.line import line
 from reviewhub.budgets.rules import Budget
 from reviewhub.budgets.weigh import weigh
@@ -82,15 +82,15 @@ def test_times_are_measured_for_the_heaviest_until_the_time_is_over(
 ) -> None:
     head = put(branch, text(a=list(range(100)), b="x" * 50, c=1))
     found = weigh(checkpoint=head, budget=FREE).fields
-    assert all(one.read_us is not None and one.write_us is not None for one in found)
-    monkeypatch.setattr(weighing, "MOST_TIMED", 60)
-    assert [one.read_us is not None for one in weigh(checkpoint=head, budget=FREE).fields] == [
+    assert all(one.times is not None for one in found)
+    monkeypatch.setattr(timing, "MOST_TIMED", 60)
+    assert [one.times is not None for one in weigh(checkpoint=head, budget=FREE).fields] == [
         False,
         True,
         True,
     ]
-    monkeypatch.setattr(weighing, "TIMING", -1)
-    assert {one.read_us for one in weigh(checkpoint=head, budget=FREE).fields} == {None}
+    monkeypatch.setattr(timing, "TIMING", -1)
+    assert {one.times for one in weigh(checkpoint=head, budget=FREE).fields} == {None}
 
 
 def test_the_bytes_of_all_steps_are_those_that_are_stored(branch: Branch) -> None:

@@ -48,6 +48,9 @@ def test_fields_are_summed_over_the_newest_states(branches: list[Branch]) -> Non
     ]
     assert [one.newest.number if one.newest else None for one in found.runs] == [None, 1, 3]
     assert (found.read, found.fields[0].share) == (2, 92)
+    assert [one.tokens for one in found.fields] == [150 + 74, 14, 1]
+    assert [one.largest[:2] for one in found.fields] == ['"y', '["', "2"]
+    assert all(one.times is not None and one.times.read_us >= 0 for one in found.fields)
 
 
 def test_the_newest_runs_come_first_and_large_states_are_left_out(
