@@ -1,18 +1,27 @@
-"""Every blob store, empty. Redis is the real one of `make test`, S3 an emulator on loopback."""
+"""Every blob store, empty, and one that tests can break.
+
+Redis is the real one of `make test`, S3 an emulator on loopback.
+"""
 
 from __future__ import annotations
 
 import os
+import random
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from redis import Redis
 
-from reviewhub.checkpoints.blobs.protocol import BlobStore
+from reviewhub.checkpoints import recall
+from reviewhub.checkpoints.blobs import fetch, stores
+from reviewhub.checkpoints.blobs.fetch import MARKER
+from reviewhub.checkpoints.blobs.memory import MemoryStore
+from reviewhub.checkpoints.blobs.protocol import BlobStore, StoreDown
 from reviewhub.checkpoints.blobs.stores import open_store
+from reviewhub.checkpoints.models import LARGE_BYTES
 
 SERVERS = ("redis",) if os.environ.get("REDIS_URL") else ()
 """Left out where `make test` has found no servers, and then it says so."""
@@ -74,9 +83,64 @@ def opened(address: Callable[[str], str]) -> Callable[[str], Any]:
 
     def make(kind: str) -> BlobStore:
         if kind == "memory":
-            from reviewhub.checkpoints.blobs.memory import MemoryStore
-
             return MemoryStore()
         return open_store(address(kind))
 
     return make
+
+
+class Store(MemoryStore):
+    """One that counts how often it is asked, and can be down or lie."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+        self.is_down = False
+        self.gives: dict[str, bytes] = {}
+
+    def _ask(self, verb: str) -> None:
+        self.asked.append(verb)
+        if self.is_down:
+            raise StoreDown("it does not answer")
+
+    def get_many(self, keys: Collection[str]) -> dict[str, bytes]:
+        self._ask("get")
+        return {key: self.gives.get(key, data) for key, data in super().get_many(keys).items()}
+
+    def put_many(self, blobs: Mapping[str, bytes]) -> None:
+        self._ask("put")
+        super().put_many(blobs)
+
+    def delete_many(self, keys: Collection[str]) -> None:
+        self._ask("delete")
+        super().delete_many(keys)
+
+    @property
+    def blobs(self) -> dict[str, bytes]:
+        return {key: data for key, data in self.kept.items() if key != MARKER}
+
+
+@pytest.fixture
+def store(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    made = Store()
+    settings.BLOB_STORES = {"main": "memory:"}
+    settings.BLOB_LARGE_BYTES = LARGE_BYTES
+    monkeypatch.setattr(stores, "_opened", lambda url: made)
+    forget()
+    yield made
+    forget()
+
+
+def forget() -> None:
+    """As another process would find it."""
+    recall.forget_all()
+    fetch.forget_all()
+
+
+def noise(seed: int, size: int = 60_000) -> str:
+    """Text that does not get smaller by packing."""
+    return random.Random(seed).randbytes(size // 2).hex()
+
+
+def state(seed: int) -> str:
+    return f'{{"doc":"{noise(seed)}","small":"{"s" * 300}"}}'

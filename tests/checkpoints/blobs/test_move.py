@@ -2,89 +2,31 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
 
 from reviewhub.checkpoints import change, recall
-from reviewhub.checkpoints.blobs import fetch, stores
+from reviewhub.checkpoints.blobs import fetch
 from reviewhub.checkpoints.blobs.clear import clear
-from reviewhub.checkpoints.blobs.fetch import MARKER, BlobsAway
+from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.blobs.leave import leave
-from reviewhub.checkpoints.blobs.memory import MemoryStore
 from reviewhub.checkpoints.blobs.move import move
 from reviewhub.checkpoints.blobs.protocol import StoreDown
 from reviewhub.checkpoints.blobs.sweep import WITH_LARGE, candidates, sweep
 from reviewhub.checkpoints.fork import fork
 from reviewhub.checkpoints.load import CorruptCheckpoint, load
-from reviewhub.checkpoints.models import LARGE_BYTES, Blob, Checkpoint, Leftover, StoreState
+from reviewhub.checkpoints.models import Blob, Checkpoint, Leftover, StoreState
+from reviewhub.checkpoints.rows import BrokenCheckpoint
 from reviewhub.core import faults
 from reviewhub.core.clock import now
 from reviewhub.runs.models import Branch
 from tests.cast import Cast
+from tests.checkpoints.blobs.conftest import Store, forget, noise, state
 from tests.checkpoints.conftest import BOB, new_run, put, put_message
 
 POINTS = ["blobs.listed", "blobs.put", "blobs.verified", "blobs.before_commit", "blobs.after_commit"]
-
-
-class Store(MemoryStore):
-    """One that counts how often it is asked, and can be down or lie."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: list[str] = []
-        self.is_down = False
-        self.gives: dict[str, bytes] = {}
-
-    def _ask(self, verb: str) -> None:
-        self.asked.append(verb)
-        if self.is_down:
-            raise StoreDown("it does not answer")
-
-    def get_many(self, keys: Collection[str]) -> dict[str, bytes]:
-        self._ask("get")
-        return {key: self.gives.get(key, data) for key, data in super().get_many(keys).items()}
-
-    def put_many(self, blobs: Mapping[str, bytes]) -> None:
-        self._ask("put")
-        super().put_many(blobs)
-
-    def delete_many(self, keys: Collection[str]) -> None:
-        self._ask("delete")
-        super().delete_many(keys)
-
-    @property
-    def blobs(self) -> dict[str, bytes]:
-        return {key: data for key, data in self.kept.items() if key != MARKER}
-
-
-@pytest.fixture
-def store(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    made = Store()
-    settings.BLOB_STORES = {"main": "memory:"}
-    settings.BLOB_LARGE_BYTES = LARGE_BYTES
-    monkeypatch.setattr(stores, "_opened", lambda url: made)
-    forget()
-    yield made
-    forget()
-
-
-def forget() -> None:
-    """As another process would find it."""
-    recall.forget_all()
-    fetch.forget_all()
-
-
-def noise(seed: int, size: int = 60_000) -> str:
-    """Text that does not get smaller by packing."""
-    return random.Random(seed).randbytes(size // 2).hex()
-
-
-def state(seed: int) -> str:
-    return f'{{"doc":"{noise(seed)}","small":"{"s" * 300}"}}'
 
 
 def end(branch: Branch, to: str = "succeeded") -> None:
@@ -191,6 +133,31 @@ def test_a_move_that_comes_too_late_does_not_end(ended: Checkpoint, store: Store
         assert move(run_id=ended.run_id) == 0
     assert store.blobs == {}
     assert read(ended) == state(1)
+
+
+def test_nor_does_one_whose_bytes_are_about_to_be_removed(ended: Checkpoint, store: Store) -> None:
+    """From the mark on, before the store is asked: whoever removes may be slow."""
+
+    def marked_meanwhile() -> None:
+        Leftover.objects.update(due_at=now())
+        with faults.armed("blobs.going"), pytest.raises(faults.Fault):
+            clear(name="main")
+
+    with faults.armed("blobs.verified", marked_meanwhile):
+        assert move(run_id=ended.run_id) == 0
+    assert clear(name="main") == 1
+    assert read(ended) == state(1)
+
+
+def test_a_blob_is_checked_by_itself(ended: Checkpoint, store: Store) -> None:
+    """Who follows one value through a history reads blobs and no whole state."""
+    move(run_id=ended.run_id)
+    forget()
+    (key,) = store.blobs
+    store.kept[key] = b'\x00"something else"'
+    (hash_,) = Blob.objects.filter(data__isnull=True).values_list("hash", flat=True)
+    with pytest.raises(BrokenCheckpoint, match="not the one"):
+        fetch.packed(ended.run_id, [bytes(hash_)])
 
 
 def test_a_store_that_is_down_changes_nothing(ended: Checkpoint, store: Store) -> None:
