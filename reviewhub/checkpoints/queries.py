@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from django.db.models import QuerySet
+from django.db.models import Count, Max, Min, QuerySet
 
 from reviewhub.accounts.models import Agent, AgentKey
 from reviewhub.checkpoints.draft import Draft
@@ -44,11 +44,12 @@ def kinds_of(rows: Iterable[Checkpoint]) -> dict[uuid.UUID, Kind]:
 
 @dataclass(frozen=True)
 class Gone:
-    """Checkpoints `first` to `last` of a branch, which one removal took away."""
+    """What one removal took of a branch: `count` checkpoints with numbers from `first` to `last`."""
 
-    branch: Branch
+    branch: str
     first: int
     last: int
+    count: int
     removal: Removal
 
 
@@ -145,22 +146,16 @@ def schema_of(agent: Agent, name: str, version: int) -> StateSchema:
     return found
 
 
-def removed_of(branch_ids: Iterable[uuid.UUID]) -> list[Gone]:
-    """What was removed of these branches, joined to stretches of numbers that one removal took, the highest first."""
-    stones = (
-        Tombstone.objects.filter(branch__in=branch_ids)
-        .select_related("removal", "branch")
-        .order_by("branch__created_at", "branch_id", "-number")
-    )
-    found: list[Gone] = []
-    for stone in stones.iterator(500):
-        last = found[-1] if found else None
-        same = last and (last.branch, last.removal) == (stone.branch, stone.removal)
-        if last and same and last.first == stone.number + 1:
-            found[-1] = replace(last, first=stone.number)
-        else:
-            found.append(Gone(stone.branch, stone.number, stone.number, stone.removal))
-    return found
+def removed_of(run_id: uuid.UUID, *, most: int = 50) -> list[Gone]:
+    """What was removed of a run, the latest first; at most `most` entries."""
+    stones = Tombstone.objects.filter(removal__run_id=run_id).values("branch__name", "removal_id")
+    rows = stones.annotate(first=Min("number"), last=Max("number"), count=Count("id"))
+    found = list(rows.order_by("-removal__created_at", "branch__name")[:most])
+    removals = Removal.objects.select_related("end").in_bulk([row["removal_id"] for row in found])
+    return [
+        Gone(row["branch__name"], row["first"], row["last"], row["count"], removals[row["removal_id"]])
+        for row in found
+    ]
 
 
 def _found(checkpoint: Checkpoint | None) -> Checkpoint:

@@ -11,7 +11,7 @@ from reviewhub_agents import canonical, wire
 from reviewhub.checkpoints.difference import Difference
 from reviewhub.checkpoints.find import Found
 from reviewhub.checkpoints.models import Checkpoint, StateSchema
-from reviewhub.checkpoints.queries import Kind, kinds_of
+from reviewhub.checkpoints.queries import Gone, Kind, kinds_of
 from reviewhub.checkpoints.typed import kept_misfits
 from reviewhub.plans.queries import numbers_in_force
 from reviewhub.resumptions.models import Resumption
@@ -137,6 +137,23 @@ def find_out(found: Found) -> wire.FindOut:
     """Where a value came, and where it went."""
     sides = {"introduced": found.introduced, "lost": found.lost}
     return wire.FindOut(**{name: checkpoint_out(row) for name, row in sides.items() if row is not None})
+
+
+def removed_out(gone: Iterable[Gone]) -> list[wire.RemovedOut]:
+    """What was removed of a run."""
+    return [
+        wire.RemovedOut(
+            branch=one.branch,
+            first=one.first,
+            last=one.last,
+            count=one.count,
+            kind=one.removal.kind,
+            because=one.removal.reason,
+            digest=one.removal.end.digest,
+            removed_at=one.removal.created_at,
+        )
+        for one in gone
+    ]
 
 
 def checkpoint_ref(row: Checkpoint) -> wire.CheckpointRef:

@@ -119,7 +119,7 @@ def history(request: HttpRequest, caller: MemberCaller, run: Run) -> HttpRespons
         "run": run,
         "branches": branches,
         "branch": branch,
-        "gone": queries.removed_of([branch.pk])[:GONE],
+        "gone": [one for one in queries.removed_of(run.pk) if one.branch == branch.name][:GONE],
         "lines": lines(found.rows),
         "next": found.next,
         "is_first_page": not given.get("cursor"),

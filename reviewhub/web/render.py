@@ -32,6 +32,7 @@ ITEMS = (
     Item("policy", "Policy", "Policy", "shield", Action.POLICY_READ),
     Item("tools", "Tools", "Tools", "tool", Action.TOOLS_READ),
     Item("agents", "Agents and keys", "Agents", "bot", Action.AGENTS_READ),
+    Item("retention", "Retention", "Retention", "clock", Action.RETENTION_READ),
     Item("people", "People and teams", "People", "users", Action.PEOPLE_READ),
 )
 

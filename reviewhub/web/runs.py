@@ -16,8 +16,8 @@ from reviewhub.accounts.models import Agent
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
 from reviewhub.checkpoints import queries as checkpoints
 from reviewhub.checkpoints.blobs.fetch import BlobsAway
-from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load
-from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load, removed
+from reviewhub.checkpoints.models import Checkpoint, Hold, Pin
 from reviewhub.checkpoints.typed import kept_misfits
 from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.idempotency import check_key
@@ -174,6 +174,11 @@ def _context(
     return {
         "run": row,
         "branches": branches,
+        "hold": Hold.objects.filter(run=row).first(),
+        "may_hold": allowed(caller, Action.RUN_HOLD, target),
+        "gone": checkpoints.removed_of(row.pk, most=10),
+        "pin": Pin.objects.filter(pk=state_of.pk).first() if state_of else None,
+        "may_pin": allowed(caller, Action.CHECKPOINT_PIN, target),
         "lines": lines,
         "graph": draw(lines),
         "next": found.next,
@@ -204,7 +209,7 @@ def _chosen(row: Run, shown: list[Checkpoint], asked: str) -> Checkpoint | None:
         return None
     found = checkpoints.in_run(row.pk, wanted)
     if found is None:
-        raise NotFound
+        raise removed(wanted, run_id=row.pk) or NotFound
     return found
 
 

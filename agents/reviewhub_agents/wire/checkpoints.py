@@ -198,10 +198,27 @@ class CheckpointOut(Wire):
         return None if self.state is None else unpack(self.state, types=types)
 
 
+class RemovedOut(Wire):
+    """Checkpoints of a branch that one removal took: `count` of those from `first` to `last`."""
+
+    branch: Name
+    first: Count
+    last: Count
+    count: Count
+    kind: Annotated[str, Field(description="`retention` or `erasure`.")]
+    because: Text
+    digest: Annotated[Digest, Field(description="Over the ids and hashes of all that went with it.")]
+    removed_at: Time
+
+
 class CheckpointList(Wire):
-    """`GET /runs/{run}/checkpoints`, newest first; `next` is the cursor of the following page."""
+    """`GET /runs/{run}/checkpoints`, newest first; `next` is the cursor of the following page.
+
+    `removed`, on the first page, tells of those that are there no more, the latest removal first.
+    """
 
     items: list[CheckpointOut]
+    removed: list[RemovedOut] = []
     next: str | None = None
 
 

@@ -17,7 +17,7 @@ from reviewhub.checkpoints.difference import difference
 from reviewhub.checkpoints.find import find
 from reviewhub.checkpoints.history import history
 from reviewhub.checkpoints.load import field_digests, load
-from reviewhub.checkpoints.queries import for_key, of_run
+from reviewhub.checkpoints.queries import for_key, of_run, removed_of
 from reviewhub.core.errors import Invalid
 from reviewhub.gates.checkpoint import checkpoint as save_checkpoint
 from reviewhub.gates.fork import fork
@@ -29,6 +29,7 @@ from reviewhub.gates.present_runs import (
     checkpoints_out,
     difference_out,
     find_out,
+    removed_out,
 )
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.runs.queries import branch_of
@@ -51,6 +52,8 @@ class Checkpoints(AgentView):
         branch = branch_of(found, name) if name else None
         page = history(branch=branch, cursor=cursor) if branch else of_run(found.pk, cursor=cursor)
         fields: dict[str, Any] = {"items": checkpoints_out(page.rows)}
+        if not cursor:
+            fields["removed"] = removed_out(removed_of(found.pk))
         if page.next:
             fields["next"] = page.next
         return answer(wire.CheckpointList(**fields))
