@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -178,6 +179,7 @@ def _asked(
         "seen": found.seen,
         "plan_version": _plan_version(row),
         "conflict": conflict,
+        "conflict_at": _when(conflict),
     }
     status = conflict.status if conflict else 200
     return show(request, caller, "web/rewrite_confirm.html", context, nav="runs", status=status)
@@ -235,8 +237,19 @@ def _over(
     request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft, over: Conflict
 ) -> HttpResponse:
     """The branch takes no rewrite any more: who ended it, when, where it goes on. What was put together is shown."""
-    context = about(caller, row) | {"draft": draft, "conflict": over, "is_over": True}
+    context = about(caller, row) | {
+        "draft": draft,
+        "conflict": over,
+        "conflict_at": _when(over),
+        "is_over": True,
+    }
     return show(request, caller, "web/rewrite_confirm.html", context, nav="runs", status=over.status)
+
+
+def _when(conflict: Conflict | None) -> datetime | None:
+    """When somebody was faster."""
+    at = conflict.extra.get("at") if conflict else None
+    return datetime.fromisoformat(at) if at else None
 
 
 def _shown(row: Checkpoint, state: State, draft: Draft) -> tuple[Look, list[Group]]:
