@@ -22,7 +22,7 @@ from reviewhub.core.schemas.evaluator import Fault
 from reviewhub.core.schemas.validate import MAX_STEPS, Check, Compiled, SchemaUnusable, said
 from reviewhub.core.schemas.wording import error_of
 
-MOST = 20
+MOST = 10
 """Misfits that are told of one state."""
 MAX_PATH = 500
 BYTES_PER_STEP = 4

@@ -7,6 +7,7 @@ a state without a schema is refused, too.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -47,6 +48,7 @@ def typed(
     """Looks at a state that is about to be saved; to be called before the transaction.
 
     Args:
+        agent: as it is now: what an admin set is read from it.
         named: what the writer says the state is.
         before: the state that it probably follows.
         at: the path of the checkpoint in what was sent.
@@ -61,7 +63,7 @@ def typed(
             raise Invalid.at(f"{at}/state_schema", why, "missing")
         return UNTYPED
     schema = _named(agent, named, at)
-    mode = max(schema.agent.state_validation, named.validation or Agent.Validation.OFF, key=_ORDER.index)
+    mode = max(agent.state_validation, named.validation or Agent.Validation.OFF, key=_ORDER.index)
     if mode == Agent.Validation.OFF:
         return Typed(schema)
     found = check(state, schema=schema, before=before)
@@ -84,23 +86,28 @@ def refusal(found: Sequence[Misfit], schema: StateSchema, *, at: str) -> StateMi
 
 
 def text_of(found: Sequence[Misfit]) -> str:
-    """Misfits as they are kept with a checkpoint; empty when there are none."""
-    return canonical.dumps([one.error() for one in found]) if found else ""
+    """Misfits as they are kept with a checkpoint, in few words: each has its own. Empty when there are none."""
+    return canonical.dumps([[one.path, one.code, one.message] for one in found]) if found else ""
 
 
 def kept_misfits(checkpoint: Checkpoint) -> list[Misfit]:
     """What of a checkpoint's state did not fit when it was saved."""
-    errors: Any = canonical.reread(checkpoint.misfits) if checkpoint.misfits else []
-    return [Misfit(one["path"], one["code"], one["message"]) for one in errors]
+    kept: Any = canonical.reread(checkpoint.misfits) if checkpoint.misfits else []
+    return [Misfit(path, code, message) for path, code, message in kept]
 
 
 def _named(agent: Agent, named: wire.StateSchemaNamed, at: str) -> StateSchema:
-    rows = StateSchema.objects.filter(agent=agent, name=named.name, version=named.version)
-    found = rows.select_related("agent").defer("schema").first()
-    if found is None:
+    try:
+        return _registered(agent.pk, named.name, named.version)
+    except StateSchema.DoesNotExist as error:
         why = f"this agent has registered no version {named.version} of a state {named.name!r}"
-        raise Invalid.at(f"{at}/state_schema", why, "not_found")
-    return found
+        raise Invalid.at(f"{at}/state_schema", why, "not_found") from error
+
+
+@lru_cache(maxsize=512)
+def _registered(agent_id: uuid.UUID, name: str, version: int) -> StateSchema:
+    """The row, which never changes, so that a save need not ask for it again."""
+    return StateSchema.objects.defer("schema").get(agent=agent_id, name=name, version=version)
 
 
 @lru_cache(maxsize=128)

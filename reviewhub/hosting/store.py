@@ -100,6 +100,8 @@ class BranchStore:
             epoch=self._epoch,
             written_as=self._written_as,
         )
+        # A worker may hold a run for long, and what an admin set meanwhile holds from the next save on.
+        self._agent.refresh_from_db(fields=["state_validation"])
         with _translated():
             saved = checkpoint(run=self._run, body=body, key=secrets.token_hex(16), actor=self._actor)
         self._branch.head = saved.checkpoint.pk

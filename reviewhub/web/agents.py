@@ -28,7 +28,12 @@ from reviewhub.web.access import actor, page
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import may, show
 
-# What becomes of a state that does not fit, by the mode that an admin sets.
+# What becomes of a state that does not fit, by the mode that an admin sets: as a choice, and once it is set.
+MODES = {
+    "strict": "is refused (strict)",
+    "warn": "is saved and named (warn)",
+    "off": "is not looked for (off)",
+}
 SAID = {
     "strict": "states that do not fit their schema are refused, and so are states without one.",
     "warn": "states that do not fit their schema are saved, and it is said.",
@@ -61,7 +66,7 @@ def _page(
         "deserted": {pk for pk, deciders in many.items() if not deciders},
         "may_edit": may(caller, Action.AGENTS_EDIT),
         "may_stop": may(caller, Action.AGENTS_STOP),
-        "modes": list(SAID.items()),
+        "modes": list(MODES.items()),
         "shown": shown,
         "given": {},
         **more,
