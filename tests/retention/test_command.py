@@ -54,11 +54,28 @@ def test_a_dry_run_says_what_the_real_one_does_and_writes_nothing(branch: Branch
 
 
 def test_it_has_to_be_told_what_to_do(branch: Branch) -> None:
-    for args in ((), ("run", "--dry-run")):
+    for args in ((), ("run", "--dry-run"), ("erase", "--dry-run")):
         with pytest.raises(CommandError, match="Say either"):
             told(*args)
     with pytest.raises(CommandError, match="no workspace 'nowhere'"):
         told("run", workspace="nowhere")
+
+
+def test_it_erases_what_a_persons_runs_hold(branch: Branch) -> None:
+    Run.objects.update(on_behalf_of="ann")
+    whose = {"workspace": "northwind", "on_behalf_of": "ann"}
+    for refused, said in (
+        ({"on_behalf_of": "ann"}, "Say which --workspace"),
+        (whose, "Say why"),
+        ({**whose, "reason": "they asked"}, "it is running"),
+        ({**whose, "on_behalf_of": "bo", "reason": "they asked"}, "No run was started"),
+    ):
+        with pytest.raises(CommandError, match=said):
+            told("erase", **refused)
+    Branch.objects.update(state="succeeded")
+    Run.objects.update(state="succeeded", ended_at=now())
+    assert told("erase", **whose, reason="they asked") == "erased: 1 runs\n"
+    assert Run.objects.get().erased_at is not None
 
 
 def test_the_schedule_looks_at_each_run_once_a_day(branch: Branch, monkeypatch: pytest.MonkeyPatch) -> None:
