@@ -6,15 +6,14 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import Count, QuerySet, Sum
-from django.db.models.functions import Length
+from django.db.models import QuerySet
 from reviewhub_agents.weight import tokens
 
-from reviewhub.budgets.line import BLOB_BYTES
+from reviewhub.budgets.kept import Kept, kept
 from reviewhub.budgets.rules import percent
 from reviewhub.budgets.timing import Times, timed
 from reviewhub.checkpoints.load import CorruptCheckpoint, load_states
-from reviewhub.checkpoints.models import Blob, Checkpoint
+from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.tree import State
 from reviewhub.runs.models import Branch, Run
 
@@ -26,17 +25,11 @@ MOST_BYTES = 16_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class RunWeight:
-    """A run: its checkpoints, what they keep in the database, and its newest state (None before the first)."""
+    """A run, what it keeps in the database, and its newest checkpoint (None before the first)."""
 
     run: Run
-    checkpoints: int
-    stored: int
+    kept: Kept
     newest: Checkpoint | None
-
-    @property
-    def by_step(self) -> int:
-        """Bytes that a checkpoint takes on average."""
-        return self.stored // max(self.checkpoints, 1)
 
 
 @dataclass
@@ -75,7 +68,7 @@ def weigh_agent(runs: QuerySet[Run], *, most: int = RUNS) -> AgentWeight:
     found = list(runs.order_by("-created_at", "-id")[:most])
     ids = [run.pk for run in found]
     newest = _newest(ids)
-    kept = _kept(ids)
+    keeps = kept(ids)
     fields: dict[str, FieldOfRuns] = {}
     damaged: list[uuid.UUID] = []
     total = read = 0
@@ -94,10 +87,7 @@ def weigh_agent(runs: QuerySet[Run], *, most: int = RUNS) -> AgentWeight:
     for one in heaviest[:FIELDS]:
         one.share, one.times = percent(one.bytes, total), times.get(one.name)
     return AgentWeight(
-        runs=[
-            RunWeight(run=run, checkpoints=kept[run.pk][0], stored=kept[run.pk][1], newest=newest.get(run.pk))
-            for run in found
-        ],
+        runs=[RunWeight(run=run, kept=keeps[run.pk], newest=newest.get(run.pk)) for run in found],
         fields=heaviest[:FIELDS],
         others=max(0, len(heaviest) - FIELDS),
         read=read,
@@ -111,19 +101,6 @@ def _newest(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Checkpoint]:
     rows = Checkpoint.objects.filter(pk__in=heads).defer("content").order_by("created_at", "id")
     found = {row.run_id: row for row in rows}
     return {run_id: found[run_id] for run_id in ids if run_id in found}
-
-
-def _kept(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[int, int]]:
-    """How many checkpoints each run has, and the bytes of its rows' contents and of its blobs."""
-    rows = Checkpoint.objects.filter(run_id__in=ids).order_by().values_list("run_id")
-    counted = rows.annotate(many=Count("id"), size=Sum(Length("content")))
-    counts = {run_id: (many, size) for run_id, many, size in counted}
-    blobs = Blob.objects.filter(run_id__in=ids).order_by().values_list("run_id")
-    sizes: dict[uuid.UUID, int] = dict(blobs.annotate(size=Sum(BLOB_BYTES)))
-    return {
-        run_id: (counts.get(run_id, (0, 0))[0], counts.get(run_id, (0, 0))[1] + sizes.get(run_id, 0))
-        for run_id in ids
-    }
 
 
 def _add(fields: dict[str, FieldOfRuns], state: State) -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from reviewhub_agents import wire
 
 from reviewhub.budgets import rules
+from reviewhub.budgets.kept import Kept
 from reviewhub.budgets.line import Step
 from reviewhub.budgets.weigh import FieldWeight, Weight
 from reviewhub.runs.models import Branch
@@ -15,9 +16,10 @@ from reviewhub.runs.models import Branch
 Message = TypeVar("Message", bound=wire.Wire)
 
 
-def budget_out(branch: Branch, weight: Weight | None) -> wire.BudgetOut:
+def budget_out(branch: Branch, weight: Weight | None, kept: Kept) -> wire.BudgetOut:
     """A branch's newest state on the scales; empty before the first one is saved."""
-    given: dict[str, Any] = {"run": branch.run_id, "branch": branch.name}
+    whole = wire.Kept(checkpoints=kept.checkpoints, bytes=kept.bytes)
+    given: dict[str, Any] = {"run": branch.run_id, "branch": branch.name, "kept": whole}
     if weight is None:
         return wire.BudgetOut(**given, fields=[], steps=[], warnings=[])
     return wire.BudgetOut(

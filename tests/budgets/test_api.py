@@ -47,6 +47,8 @@ def test_the_heaviest_field_is_first(agent: AgentHttp) -> None:
     assert first == {"field": "doc", "bytes": 400, "share": 96, "tokens": 100, "limit": 512_000, "grown": 400}
     assert [step["number"] for step in out["steps"]] == [1, 2]
     assert out["steps"][1]["blobs"] > 0
+    written = sum(step["row"] + step["blobs"] for step in out["steps"])
+    assert out["kept"] == {"checkpoints": 2, "bytes": written}
     assert out["warnings"] == []
 
 
@@ -63,7 +65,8 @@ def test_a_field_above_the_budget_is_warned_of(agent: AgentHttp, settings: objec
 def test_a_run_without_a_state_weighs_nothing(agent: AgentHttp) -> None:
     run = saved(agent)
     out = agent.get(f"/runs/{run}/budget").ok(200)
-    assert out == {"run": run, "branch": "main", "fields": [], "steps": [], "warnings": []}
+    nothing = {"checkpoints": 0, "bytes": 0}
+    assert out == {"run": run, "branch": "main", "kept": nothing, "fields": [], "steps": [], "warnings": []}
     assert agent.get(f"/runs/{run}/budget?branch=none").status == 404
 
 

@@ -41,7 +41,7 @@ def fields(runs: Any) -> list[tuple[str, int, int, int]]:
 def test_fields_are_summed_over_the_newest_states(branches: list[Branch]) -> None:
     assert fields(Run.objects.all()) == [("doc", 2, 600, 896), ("log", 1, 54, 54), ("n", 1, 1, 1)]
     found = weigh_agent(Run.objects.all())
-    assert [(one.run.pk, one.checkpoints, one.stored) for one in found.runs] == [
+    assert [(one.run.pk, one.kept.checkpoints, one.kept.bytes) for one in found.runs] == [
         (branches[2].run_id, 0, 0),
         (branches[1].run_id, 1, stored(branches[1])),
         (branches[0].run_id, 3, stored(branches[0])),

@@ -8,7 +8,7 @@ the exact tree, `canonical.Number` too.
 """
 
 from .base import BadBody, Wire
-from .budgets import BudgetOut, FieldWarning, FieldWeight, StepWritten
+from .budgets import BudgetOut, FieldWarning, FieldWeight, Kept, StepWritten
 from .calls import (
     AnswerBody,
     Arguments,
@@ -218,6 +218,7 @@ __all__ = [
     "HeartbeatOut",
     "Json",
     "JsonObject",
+    "Kept",
     "Limits",
     "MarkList",
     "MarkOut",

@@ -57,16 +57,24 @@ class StepWritten(Wire):
     blobs: Count | None = None
 
 
+class Kept(Wire):
+    """What a run keeps in the database: its checkpoints on all branches, and the bytes of their rows and blobs."""
+
+    checkpoints: Count
+    bytes: Annotated[Int, Field(ge=0)]
+
+
 class BudgetOut(Wire):
     """`GET /runs/{run}/budget`: the state at the head of a branch on the scales, the heaviest fields first.
 
-    `others` are the fields that are not listed. `tokens` are estimated. `steps` are the newest checkpoints, the oldest
-    of them first.
+    `kept` is of the whole run. `others` are the fields that are not listed. `tokens` are estimated. `steps` are the
+    newest checkpoints, the oldest of them first.
     """
 
     run: Id
     branch: Name
     checkpoint: Id | None = None
+    kept: Kept
     bytes: Count = 0
     tokens: Count = 0
     fields: list[FieldWeight]

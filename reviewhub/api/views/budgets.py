@@ -11,6 +11,7 @@ from reviewhub_agents import wire
 
 from reviewhub.accounts.permissions import Action
 from reviewhub.api.base import AgentView, answer
+from reviewhub.budgets.kept import kept
 from reviewhub.budgets.queries import budget_of
 from reviewhub.budgets.weigh import weigh
 from reviewhub.checkpoints.queries import head_of
@@ -30,4 +31,4 @@ class OneBudget(AgentView):
         head = head_of(branch)
         with setting_aside():
             weight = weigh(checkpoint=head, budget=budget_of(head)) if head else None
-        return answer(budget_out(branch, weight))
+        return answer(budget_out(branch, weight, kept([found.pk])[found.pk]))
