@@ -30,6 +30,7 @@ NOT_ASKING = {
     "gates/outcome": "what happened is always taken",
     "gates/reconsider": "a step of consume",
     "hosting/adopt": "an operator's command, no member's",
+    "hosting/declare": "register_schema asks, which it stands on",
     "plans/write": "a step of plan, restore_plan and carry_plan",
     "reviews/request": "a step of pause and of whatever asks again",
     "reviews/vote": "a step of decide",
