@@ -36,6 +36,9 @@ CHUNK = 131_072
 """About the most bytes of items in one blob."""
 APART = 16_384
 """Items of one save that have more bytes than this are a blob at once and not written again at the next manifest."""
+SPLICES = 16
+"""A list that changed in more places than this is written from the first of them to the last: each splice costs a walk
+over the list's parts, so every second of many thousand items would take minutes, here and whenever it is read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +152,7 @@ def _splices(old: Items, new: Items) -> Iterator[tuple[int, int, Sequence[str]]]
     """(at, cut, put) that make `new` of `old`, in order of `at`, each told in places of `old`.
 
     What is equal at both ends is left out. If as many items remain on both sides, each run of those that differ is a
-    splice of its own.
+    splice of its own, unless there are many.
     """
     start = common(old, new)
     before, after = old.between(start, old.length), new.between(start, new.length)
@@ -159,12 +162,17 @@ def _splices(old: Items, new: Items) -> Iterator[tuple[int, int, Sequence[str]]]
     if len(cut) != len(put):
         yield start, len(cut), put
         return
-    at = start
+    runs: list[tuple[int, int]] = []
+    at = 0
     for same, run in groupby(map(str.__eq__, cut, put)):
         length = len(list(run))
         if not same:
-            yield at, length, after[at - start : at - start + length]
+            runs.append((at, at + length))
         at += length
+    if len(runs) > SPLICES:
+        runs = [(runs[0][0], runs[-1][1])]
+    for begin, stop in runs:
+        yield start + begin, stop - begin, put[begin:stop]
 
 
 def _whole(writer: _Writer, path: Path, value: Value, node: Leaf) -> None:

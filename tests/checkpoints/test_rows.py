@@ -102,6 +102,21 @@ def test_items_changed_here_and_there_are_written_one_by_one() -> None:
     assert chain.read().text == canonical.dumps({"m": items})
 
 
+@pytest.mark.parametrize(("places", "splices"), [(16, 16), (17, 1), (2000, 1)])
+def test_items_changed_in_many_places_are_written_at_once(places: int, splices: int) -> None:
+    """Each operation walks over the list: one for each of thousands of places would take minutes."""
+    chain = Chain()
+    items = [str(at) for at in range(2 * places + 9)]
+    chain.save({"m": list(items)})
+    items[4 : 4 + 2 * places : 2] = ["other"] * places
+    written = chain.save({"m": list(items)})
+    (head, *_) = written.text.split("\n")
+    assert len(json.loads(head)) == splices
+    assert chain.read().text == canonical.dumps({"m": items})
+    assert json.loads(head)[-1][2] == 4
+    assert splices > 1 or json.loads(head)[0][3] == 2 * places - 1
+
+
 def test_a_wide_object_is_written_by_its_members() -> None:
     dice, chain = random.Random(4), Chain()
     wide = {f"k{n}": message(dice) for n in range(80)} | {"log": [message(dice) for _ in range(3)]}
