@@ -15,10 +15,12 @@ from reviewhub_agents import canonical
 from reviewhub.accounts.models import AgentKey
 from reviewhub.celery import SWEEPS
 from reviewhub.checkpoints.load import load_state
+from reviewhub.checkpoints.models import Leftover, StoreState
 from reviewhub.checkpoints.queries import head_of
 from reviewhub.core.models import IdempotencyKey
 from reviewhub.deliveries.models import Email
 from reviewhub.resumptions.models import Resumption
+from reviewhub.retention.models import Progress
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import Attempt, Grant, Pause, ToolCall
@@ -35,15 +37,21 @@ KEPT = {
     "Decision",
     "Event",
     "EventPayload",
+    "Hold",
     "Member",
     "Person",
+    "Pin",
+    "PlanVersion",
     "PolicyVersion",
     "PostReview",
     "Question",
     "Record",
+    "Removal",
+    "RetentionRule",
     "Review",
     "SignInFailure",
     "StateSchema",
+    "StepMark",
     "Team",
     "Workspace",
 }
@@ -56,10 +64,13 @@ MOVED = (
     Email,
     Grant,
     IdempotencyKey,
+    Leftover,
     Pause,
+    Progress,
     Resumption,
     ReviewRequest,
     Run,
+    StoreState,
     Tool,
     ToolCall,
 )
