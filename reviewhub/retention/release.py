@@ -9,12 +9,18 @@ from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
 from reviewhub.checkpoints.models import Hold
 from reviewhub.core.actors import Actor
-from reviewhub.core.errors import NotFound
+from reviewhub.core.errors import Conflict
 from reviewhub.retention.kinds import RunReleased
 from reviewhub.retention.reasons import check_reason
 from reviewhub.reviews.targets import run_target
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.locks import lock_run
+
+
+class NotHeld(Conflict):
+    """This run is not under hold."""
+
+    code = "not_held"
 
 
 @transaction.atomic
@@ -23,7 +29,7 @@ def release(*, run: Run, reason: str, actor: Actor) -> None:
 
     Raises:
         Invalid: no reason is given, or one that cannot be kept.
-        NotFound: it is not under hold.
+        NotHeld: it is not under hold.
         NotAnyMore: who acts may not do so any more.
     """
     check_reason(reason)
@@ -31,7 +37,7 @@ def release(*, run: Run, reason: str, actor: Actor) -> None:
     lock_run(run.pk)
     found = Hold.objects.filter(run=run).first()
     if found is None:
-        raise NotFound("This run is not under hold.")
+        raise NotHeld
     found.delete()
     record(
         "run.released",

@@ -9,10 +9,16 @@ from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
 from reviewhub.checkpoints.models import Checkpoint, Pin
 from reviewhub.core.actors import Actor
-from reviewhub.core.errors import NotFound
+from reviewhub.core.errors import Conflict
 from reviewhub.retention.kinds import CheckpointUnpinned
 from reviewhub.reviews.targets import run_target
 from reviewhub.toolcalls.locks import lock_branch
+
+
+class NotPinned(Conflict):
+    """This checkpoint is not pinned."""
+
+    code = "not_pinned"
 
 
 @transaction.atomic
@@ -20,14 +26,14 @@ def unpin(*, checkpoint: Checkpoint, actor: Actor) -> None:
     """The rules are about the checkpoint again from now on.
 
     Raises:
-        NotFound: it is not pinned.
+        NotPinned: it is not pinned.
         NotAnyMore: who acts may not do so any more.
     """
     branch = lock_branch(checkpoint.branch_id)
     still_may(actor, Action.CHECKPOINT_PIN, run_target(checkpoint.run))
     found = Pin.objects.filter(pk=checkpoint.pk).first()
     if found is None:
-        raise NotFound("This checkpoint is not pinned.")
+        raise NotPinned
     found.delete()
     record(
         "checkpoint.unpinned",

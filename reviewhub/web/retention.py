@@ -163,7 +163,7 @@ def release(request: HttpRequest, caller: MemberCaller, run: Run) -> HttpRespons
     """The rules are about the run again."""
     try:
         release_run(run=run, reason=text_in(request, "reason"), actor=actor(request, caller))
-    except NotFound as error:
+    except Conflict as error:
         return _again(request, caller, error)
     messages.success(request, "The hold is lifted.")
     return redirect(f"/{caller.member.workspace.slug}/retention")
@@ -199,7 +199,7 @@ def unpin(request: HttpRequest, caller: MemberCaller, found: Checkpoint) -> Http
     """The rules are about the checkpoint again."""
     try:
         unpin_it(checkpoint=found, actor=actor(request, caller))
-    except NotFound:
+    except Conflict:
         messages.info(request, f"Checkpoint {found.number} was not pinned.")
     else:
         messages.success(request, f"The pin on checkpoint {found.number} is taken off.")

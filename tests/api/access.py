@@ -77,6 +77,10 @@ ACCESS: dict[str, Row] = {
     "POST requests/<uuid:request_id>/comment": Row("bca", {"text": "why?"}),
     "POST requests/<uuid:request_id>/ask": Row("bca", {"text": "why?"}),
     "POST requests/<uuid:request_id>/reveal": Row("b", {"reason": "the order number looks wrong"}),
+    "POST runs/<uuid:run>/hold": Row("ca", {"reason": "a lawsuit"}),
+    "POST runs/<uuid:run>/release": Row("ca", {"reason": "it is over"}),
+    "POST checkpoints/<uuid:checkpoint>/pin": Row("bca", {"reason": "the bug"}),
+    "POST checkpoints/<uuid:checkpoint>/unpin": Row("bca", {}),
     "GET checkpoints/<uuid:checkpoint>/rewrite": Row("b"),
     "POST checkpoints/<uuid:checkpoint>/rewrite": Row("b", {"changes": [], "reason": "wrong order"}),
 }

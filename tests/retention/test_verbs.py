@@ -18,11 +18,11 @@ from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.retention.hold import Held, hold
 from reviewhub.retention.pin import Pinned, pin
 from reviewhub.retention.prune import prune
-from reviewhub.retention.release import release
+from reviewhub.retention.release import NotHeld, release
 from reviewhub.retention.rules import Limits
 from reviewhub.retention.set_rule import RuleChanged, set_rule
 from reviewhub.retention.survey import limits_of
-from reviewhub.retention.unpin import unpin
+from reviewhub.retention.unpin import NotPinned, unpin
 from reviewhub.runs.models import Branch, RetentionRule, Run
 from tests.cast import Cast
 from tests.driver import agent_of
@@ -127,7 +127,7 @@ def test_a_hold(branch: Branch, cast: Cast) -> None:
     release(run=branch.run, reason="it is over", actor=acting(cast.alice))
     assert newest("run.released").endswith(": it is over")
     assert not Hold.objects.exists()
-    with pytest.raises(NotFound):
+    with pytest.raises(NotHeld):
         release(run=branch.run, reason="over", actor=acting(cast.alice))
     assert prune(run_id=branch.run_id).checkpoints == 6
 
@@ -150,5 +150,7 @@ def test_a_pin(branch: Branch, cast: Cast) -> None:
     unpin(checkpoint=rows[1], actor=acting(cast.bob))
     assert newest("checkpoint.unpinned") == "Bob took the pin off checkpoint 2 of main"
     assert not Pin.objects.exists()
+    with pytest.raises(NotPinned):
+        unpin(checkpoint=rows[1], actor=acting(cast.bob))
     prune(run_id=branch.run_id)
     assert numbers(branch) == [9, 10]

@@ -122,6 +122,20 @@ class ClaimRequestBody(Wire):
     take_over: bool = False
 
 
+class WhyBody(Wire):
+    """`POST /runs/{run}/hold`, `/release`, `/checkpoints/{checkpoint}/pin`: why; it goes on the record."""
+
+    reason: Annotated[Text, Field(min_length=1)]
+
+
+class KeptOut(Wire):
+    """A hold or a pin: why, by whom, since when."""
+
+    reason: Text
+    by: Label
+    since: Time
+
+
 class RevealBody(Wire):
     """`POST /requests/{request}/reveal`: why somebody looks at what is hidden; it goes on the record."""
 
