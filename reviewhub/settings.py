@@ -223,7 +223,16 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": None,
     "DEFAULT_THROTTLE_RATES": {"agent": env.text("THROTTLE_AGENT", "6000/min")},
 }
-SPECTACULAR_SETTINGS = {"TITLE": "ReviewHub", "VERSION": "1", "SERVE_INCLUDE_SCHEMA": False}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "ReviewHub",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    # Fields named `kind` that mean different things.
+    "ENUM_NAME_OVERRIDES": {
+        "DifferenceKind": ["added", "removed", "changed"],
+        "StepDifferenceKind": ["added", "removed", "moved", "changed"],
+    },
+}
 
 REDIS_URL = env.text("REDIS_URL")
 CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", REDIS_URL or "filesystem://")
