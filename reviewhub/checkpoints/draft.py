@@ -70,17 +70,17 @@ def draft(*, branch: Branch, message: wire.CheckpointIn) -> Draft:
     on_head = not message.was_given("parent")
     parent = branch.head if on_head else message.parent
     if message.has_hints and message.parent is not None:
-        before = _tip(branch, message.parent)
+        before = _tip(branch, message.parent, f"{root}/parent")
         on: Tip | None = before
-        state = _hinted(before, message)
+        state = _hinted(before, message, root)
     else:
         on = head_tip(branch) if parent == branch.head else None
-        state = _whole(message, on)
+        state = _whole(message, on, root)
     placed = place(state, on=on) if parent == branch.head else None
     state = placed.state if placed else state
     if message.state_hash is not None and message.state_hash != state.state_hash:
         told = f"what was sent makes a state with the hash {state.state_hash}"
-        raise Invalid.at("/checkpoint/state_hash", told, "state_hash")
+        raise Invalid.at(f"{root}/state_hash", told, "state_hash")
     known = typed(
         agent=branch.run.agent,
         named=message.state_schema,
@@ -110,7 +110,7 @@ def head_tip(branch: Branch) -> Tip | None:
     return found or load_tip(Checkpoint.objects.defer("content").get(pk=branch.head))
 
 
-def _hinted(on: Tip, message: wire.CheckpointIn) -> State:
+def _hinted(on: Tip, message: wire.CheckpointIn, root: str) -> State:
     try:
         return apply_hints(
             on.state,
@@ -118,28 +118,29 @@ def _hinted(on: Tip, message: wire.CheckpointIn) -> State:
             append=dict(message.append or {}),
             unchanged=message.unchanged or [],
             parent_hash=message.parent_hash,
+            at=root,
             max_bytes=settings.LIMIT_STATE_BYTES,
         )
     except canonical.BadJson as error:
-        raise _refused(error) from error
+        raise _refused(error, root) from error
 
 
-def _whole(message: wire.CheckpointIn, on: Tip | None) -> State:
+def _whole(message: wire.CheckpointIn, on: Tip | None, root: str) -> State:
     before = on.state if on else None
     try:
         return make_state(message.state, before=before, max_bytes=settings.LIMIT_STATE_BYTES)
     except canonical.BadJson as error:
-        raise _refused(error) from error
+        raise _refused(error, root) from error
 
 
-def _refused(error: canonical.BadJson) -> Invalid:
+def _refused(error: canonical.BadJson, root: str) -> Invalid:
     first = error.errors[0]
-    return Invalid.at(f"/checkpoint{first['path']}", first["message"], first["code"])
+    return Invalid.at(f"{root}{first['path']}", first["message"], first["code"])
 
 
-def _tip(branch: Branch, checkpoint_id: uuid.UUID) -> Tip:
+def _tip(branch: Branch, checkpoint_id: uuid.UUID, at: str) -> Tip:
     found = known_tip(checkpoint_id, run_id=branch.run_id)
-    return found or load_tip(_of_run(branch, checkpoint_id, "/checkpoint/parent"))
+    return found or load_tip(_of_run(branch, checkpoint_id, at))
 
 
 def _of_run(branch: Branch, checkpoint_id: uuid.UUID, path: str) -> Checkpoint:

@@ -155,7 +155,7 @@ def _parent_value(parent: State, taken: Mapping[str, Value], name: str, at: str)
     if name in taken:
         raise _twice(at, name)
     if name not in parent.values:
-        raise Invalid.at(at, f"the checkpoint before has no field {name}", "unknown_field")
+        raise Invalid.at(at, f"the checkpoint before has no field {_escaped(name)}", "unknown_field")
     return parent.values[name]
 
 
@@ -175,7 +175,7 @@ def _checked(values: Mapping[str, Value], max_bytes: int) -> State:
 
 
 def _twice(at: str, name: str) -> Invalid:
-    return Invalid.at(at, f"the field {name} is named twice", "named_twice")
+    return Invalid.at(at, f"the field {_escaped(name)} is named twice", "named_twice")
 
 
 def _below_state(fault: canonical.Fault) -> dict[str, str]:
@@ -183,4 +183,5 @@ def _below_state(fault: canonical.Fault) -> dict[str, str]:
 
 
 def _escaped(name: str) -> str:
+    """A name as it may stand in an answer: a name of megabytes is not sent back."""
     return canonical.pointer([name])[1:]

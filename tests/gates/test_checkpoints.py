@@ -186,9 +186,58 @@ def test_a_field_that_is_called_unchanged_and_is_not_is_refused(agent: AgentHttp
     refused = agent.post(
         f"/runs/{run['id']}/checkpoints", {**hints, "unchanged": ["order"], "state_hash": meant}
     )
-    assert (refused.status, refused.json["errors"][0]["path"]) == (422, "/checkpoint/state_hash")
+    assert (refused.status, refused.json["errors"][0]["path"]) == (422, "/state_hash")
     assert Checkpoint.objects.count() == 1
     right = save(agent, run, **hints, changed={"order": {"id": 8}}, state_hash=meant)
     assert right["hash"] == meant
     whole = {"state": {"log": [1, 2]}, "state_hash": meant}
     assert agent.post(f"/runs/{run['id']}/checkpoints", whole).status == 422
+
+
+@pytest.mark.parametrize(
+    "hints", [{"append": None}, {"changed": None, "unchanged": None}, {"state": None, "append": None}]
+)
+def test_hints_that_are_all_null_do_not_empty_the_state(agent: AgentHttp, hints: dict[str, Any]) -> None:
+    """A client that writes out what it has not set: no field named would mean that every field is gone."""
+    run = agent.run()
+    first = save(agent, run, state={"log": [1], "order": {"id": 7}})
+    told = {"parent": first["id"], "parent_hash": first["hash"], **hints}
+    refused = agent.post(f"/runs/{run['id']}/checkpoints", told)
+    assert (refused.status, refused.code) == (422, "invalid")
+    assert Checkpoint.objects.count() == 1
+    # Beside a whole state they say nothing.
+    assert save(agent, run, **{**hints, "state": {"log": []}, "parent": first["id"]})["number"] == 2
+
+
+@pytest.mark.parametrize(
+    ("hints", "path"),
+    [
+        ({"unchanged": ["gone"]}, "/unchanged"),
+        ({"append": {"order": [1]}}, "/append/order"),
+        ({"changed": {"log": []}, "unchanged": ["log"]}, "/changed/log"),
+        ({"unchanged": ["log"], "parent_hash": "sha256:" + "0" * 64}, "/parent_hash"),
+        ({"unchanged": ["log"], "parent": str(uuid7())}, "/parent"),
+    ],
+)
+def test_what_is_wrong_with_a_save_is_named_by_its_place_in_what_was_sent(
+    agent: AgentHttp, hints: dict[str, Any], path: str
+) -> None:
+    run = agent.run()
+    first = save(agent, run, state={"log": [1], "order": {"id": 7}})
+    told = {"parent": first["id"], "parent_hash": first["hash"], **hints}
+    refused = agent.post(f"/runs/{run['id']}/checkpoints", told)
+    assert (refused.status, refused.json["errors"][0]["path"]) == (422, path)
+    # In a pause it stands under `checkpoint`.
+    paused = agent.pause(run["id"], call(), checkpoint=told)
+    assert (paused.status, paused.json["errors"][0]["path"]) == (422, f"/checkpoint{path}")
+
+
+def test_a_huge_name_is_not_sent_back(agent: AgentHttp) -> None:
+    run = agent.run()
+    first = save(agent, run, state={"log": [1]})
+    name = "N" * 100_000
+    for hints in ({"unchanged": [name]}, {"append": {name: [1]}}):
+        told = {"parent": first["id"], "parent_hash": first["hash"], **hints}
+        refused = agent.post(f"/runs/{run['id']}/checkpoints", told)
+        assert refused.status == 422
+        assert len(str(refused.json)) < 2000

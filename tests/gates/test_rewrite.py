@@ -187,6 +187,7 @@ def test_a_branch_that_is_over_says_who_ended_it(cast: Cast, agent: AgentHttp, b
     ("body", "path"),
     [
         ({"reason": ""}, "/reason"),
+        ({"reason": " \n\u3000"}, "/reason"),
         ({"changes": [{"op": "set", "path": "/no/where", "value": 1}]}, "/changes/0/path"),
         ({"changes": [{"op": "remove", "path": ""}]}, "/changes/0/path"),
         ({"seen": "sha256:no"}, "/seen"),

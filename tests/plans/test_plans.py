@@ -313,7 +313,8 @@ class TestRestore:
         assert (late.status, late.code, late.json["version"]) == (409, "stale_plan", 3)
         assert restore(bob_acts, agent, 3, base=3).status == 422
         assert restore(bob_acts, agent, 9, base=3).status == 404
-        assert restore(bob_acts, agent, 1, base=3, reason="").status == 422
+        for reason in ("", " \n\u3000"):
+            assert restore(bob_acts, agent, 1, base=3, reason=reason).status == 422
         assert PlanVersion.objects.count() == 3
 
     def test_the_agent_learns_of_it(self, agent: Planner, bob_acts: PersonHttp) -> None:

@@ -15,7 +15,21 @@ from reviewhub_agents.exact.values import escaped
 from .base import Wire
 from .budgets import FieldWarnings
 from .enums import ChangeOp, ChangeOpField, CheckpointKind, CheckpointKindField, PlanChoice, PlanChoiceField
-from .fields import MAX_ITEMS, Count, Digest, Epoch, Id, Json, JsonObject, Name, Positive, Text, Time, Title
+from .fields import (
+    MAX_ITEMS,
+    Count,
+    Digest,
+    Epoch,
+    Id,
+    Json,
+    JsonObject,
+    Name,
+    Positive,
+    Said,
+    Text,
+    Time,
+    Title,
+)
 from .problems import FaultOut
 
 _HINTS = frozenset({"changed", "append", "unchanged"})
@@ -127,8 +141,8 @@ class CheckpointIn(Wire):
 
     @property
     def has_hints(self) -> bool:
-        """Whether the state is given as changes to the parent's."""
-        return not _HINTS.isdisjoint(self.model_fields_set)
+        """Whether the state is given as changes to the parent's. Null is no hint: it must not empty the state."""
+        return any(getattr(self, name) is not None for name in _HINTS)
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -305,6 +319,6 @@ class RewriteBody(Wire):
     """
 
     changes: Changes = []
-    reason: Annotated[Text, Field(min_length=1)]
+    reason: Said
     seen: Digest | None = None
     plan: PlanChoiceField = PlanChoice.KEEP

@@ -113,6 +113,12 @@ def _bounded(value: str, info: ValidationInfo) -> str:
     return value
 
 
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("Should say something; only white space was given.")
+    return value
+
+
 def _few_calls(value: Any, info: ValidationInfo) -> Any:
     if isinstance(info.context, Limits) and isinstance(value, list) and len(value) > info.context.tool_calls:
         raise PydanticCustomError(
@@ -170,6 +176,8 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Label = Annotated[str, StringConstraints(max_length=255)]
 Title = Annotated[str, StringConstraints(max_length=400)]
 Text = Annotated[str, AfterValidator(_bounded)]
+Said = Annotated[Text, Field(min_length=1), AfterValidator(_not_blank)]
+"""A text that somebody has to give: a reason of white space alone is none."""
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 Labels = Annotated[
     dict[Annotated[str, StringConstraints(min_length=1, max_length=100)], Label], Field(max_length=MAX_LABELS)

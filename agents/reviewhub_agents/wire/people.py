@@ -30,6 +30,7 @@ from .fields import (
     Labels,
     Name,
     Positive,
+    Said,
     Text,
     Time,
     Title,
@@ -107,13 +108,13 @@ class BulkDecideOut(Wire):
 class AskBody(Wire):
     """`POST /requests/{request}/ask`: ask the agent; the request stays pending."""
 
-    text: Annotated[Text, Field(min_length=1)]
+    text: Said
 
 
 class CommentBody(Wire):
     """`POST /requests/{request}/comment`: for the other reviewers."""
 
-    text: Annotated[Text, Field(min_length=1)]
+    text: Said
 
 
 class ClaimRequestBody(Wire):
@@ -125,7 +126,7 @@ class ClaimRequestBody(Wire):
 class WhyBody(Wire):
     """`POST /runs/{run}/hold`, `/release`, `/checkpoints/{checkpoint}/pin`: why; it goes on the record."""
 
-    reason: Annotated[Text, Field(min_length=1)]
+    reason: Said
 
 
 class KeptOut(Wire):
@@ -139,7 +140,7 @@ class KeptOut(Wire):
 class RevealBody(Wire):
     """`POST /requests/{request}/reveal`: why somebody looks at what is hidden; it goes on the record."""
 
-    reason: Annotated[Text, Field(min_length=1)]
+    reason: Said
 
 
 class RevealedValue(Wire):

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from .base import Wire
 from .calls import By
 from .enums import PlanWhyField, PlanWhyKind, StepStatus, StepStatusField
-from .fields import MAX_ITEMS, Count, Epoch, Id, Name, Positive, Text, Time, Title
+from .fields import MAX_ITEMS, Count, Epoch, Id, Name, Positive, Said, Text, Time, Title
 
 StepId = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 WHY_OF_AGENTS: Final = frozenset(
@@ -33,7 +33,7 @@ class Assumption(Wire):
     """What the plan takes for granted."""
 
     id: StepId
-    text: Annotated[Text, Field(min_length=1)]
+    text: Said
 
 
 class PlanWhy(Wire):
@@ -192,4 +192,4 @@ class RestorePlanBody(Wire):
 
     branch: Name = "main"
     base: Count
-    reason: Annotated[Text, Field(min_length=1)]
+    reason: Said
