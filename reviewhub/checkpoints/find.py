@@ -1,4 +1,4 @@
-"""Which step introduced a value, and which one lost it."""
+"""Which checkpoint introduced a value, and which one lost it."""
 
 from __future__ import annotations
 

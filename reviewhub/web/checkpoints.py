@@ -17,7 +17,7 @@ from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.difference import difference as differences_of
 from reviewhub.checkpoints.history import history as way_of
 from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load_state
-from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.models import Checkpoint, Pin
 from reviewhub.checkpoints.queries import Kind, kinds_of
 from reviewhub.checkpoints.story import story
 from reviewhub.checkpoints.tree import State
@@ -186,6 +186,8 @@ def about(caller: MemberCaller, row: Checkpoint) -> dict[str, Any]:
         "head": row.branch.head,
         "is_open": is_open,
         "may_fork": allowed(caller, Action.CHECKPOINT_FORK, target),
+        "pin": Pin.objects.filter(pk=row.pk).first(),
+        "may_pin": allowed(caller, Action.CHECKPOINT_PIN, target),
         "may_rewrite": is_open and allowed(caller, Action.CHECKPOINT_REWRITE, target),
         "key": uuid.uuid4(),
     }

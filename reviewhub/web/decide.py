@@ -316,5 +316,5 @@ def _told(row: ReviewRequest, mode: str, out: wire.DecideOut) -> str:
         pause.refresh_from_db()
         if pause.open_calls:
             others = "call waits" if pause.open_calls == 1 else "calls wait"
-            return f"{SAID[mode]}: #{row.number}. The agent waits: {pause.open_calls} more {others} at this stop."
+            return f"{SAID[mode]}: #{row.number}. The agent waits: {pause.open_calls} more {others} at this pause."
     return f"{SAID[mode]}: #{row.number}. {FINAL_WORDS}"

@@ -58,12 +58,17 @@ def _find(caller: MemberCaller, run_id: uuid.UUID, version: int) -> tuple[Shown,
 @page(Action.RUN_READ, of=_find)
 def version(request: HttpRequest, caller: MemberCaller, shown: Shown) -> HttpResponse:
     """One version. `?with=` compares it with another one, `?cursor=` goes to older versions in the list."""
-    return _answer(request, caller, shown)
+    try:
+        other = _other(request, shown.version)
+    except NotFound as missing:
+        said = f"This run has no version “{request.GET.get('with', '')[:20]}” of its plan."
+        return _answer(request, caller, shown, other=None, status=missing.status, errors=[said])
+    return _answer(request, caller, shown, other=other)
 
 
 def _again(request: HttpRequest, caller: MemberCaller, shown: Shown, error: ReviewHubError) -> HttpResponse:
     said = {"errors": words(error), "reason": request.POST.get("reason", "")}
-    return _answer(request, caller, shown, status=error.status, **said)
+    return _answer(request, caller, shown, other=_other(request, shown.version), status=error.status, **said)
 
 
 @require_POST
@@ -96,11 +101,16 @@ def restore(request: HttpRequest, caller: MemberCaller, shown: Shown) -> HttpRes
 
 
 def _answer(
-    request: HttpRequest, caller: MemberCaller, shown: Shown, *, status: int = 200, **said: Any
+    request: HttpRequest,
+    caller: MemberCaller,
+    shown: Shown,
+    *,
+    other: PlanVersion | None,
+    status: int = 200,
+    **said: Any,
 ) -> HttpResponse:
     row = shown.version
     listed = versions_of(row.run_id, cursor=request.GET.get("cursor", ""))
-    other = _other(request, row)
     context = {
         "run": shown.run,
         "plan": plan(row),

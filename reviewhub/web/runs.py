@@ -194,6 +194,9 @@ def _context(
         "may_cancel": allowed(caller, Action.RUN_CANCEL, target),
         "may_audit": may(caller, Action.AUDIT_READ),
         "may_fork": allowed(caller, Action.CHECKPOINT_FORK, target),
+        "may_rewrite": state_of is not None
+        and state_of.branch.state in OPEN_BRANCH
+        and allowed(caller, Action.CHECKPOINT_REWRITE, target),
         "since": since,
         "key": uuid.uuid4(),
     }

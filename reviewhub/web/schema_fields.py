@@ -240,7 +240,7 @@ def _field(key: str, tree: dict[str, Tree], rules: Any, secret_paths: frozenset[
     value = tree.get(key)
     describes = _describes(rules, value, is_present=is_present)
     if _holds_secret(path, key, value, secret_paths):
-        return Field(path, name, key, "locked", "", "••••••••", "secret")
+        return Field(path, name, key, "locked", "", "••••••••", "secret", is_present=is_present)
     if options := _options(rules, value, is_present=is_present):
         return Field(
             path,

@@ -291,6 +291,21 @@ def test_a_person_rewrites_and_is_told_what_stays_done(cast: Cast, as_: As, agen
     assert made.reason == "wrong amount"
 
 
+def test_the_run_page_leads_to_the_rewrite_and_the_fork(
+    cast: Cast, as_: As, way: list[dict[str, Any]]
+) -> None:
+    second, run = way[1]["id"], f"runs/{way[1]['run']}"
+    link = f'href="/northwind/checkpoints/{second}/rewrite"'
+    for path in (f"{run}?checkpoint={second}", f"checkpoints/{second}"):
+        shown = page(as_(cast.bob), path)
+        assert link in shown and "Fork from here…" in shown and "Pin…" in shown
+        shown = page(as_(cast.carol), path)
+        assert link not in shown and "Fork from here…" not in shown
+    Branch.objects.update(state="succeeded")
+    shown = page(as_(cast.bob), f"{run}?checkpoint={second}")
+    assert link not in shown and "Fork from here…" in shown, "an ended branch is only forked"
+
+
 def test_a_stale_form_is_told_who_and_when(cast: Cast, as_: As, agent: AgentHttp) -> None:
     run = agent.run()["id"]
     first = save(agent, run, state={"n": 1})

@@ -94,7 +94,8 @@ def test_two_versions_are_compared(cast: Cast, planned: Planned, as_: As) -> Non
         as_(cast.bob), f"{planned.path}/plan/1?with=1"
     )
     for odd in ("9", "x", "-1", "9" * 30, "²"):
-        text(as_(cast.bob), f"{planned.path}/plan/1?with={odd}", 404)
+        said = text(as_(cast.bob), f"{planned.path}/plan/1?with={odd}", 404)
+        assert f"no version “{odd[:20]}” of its plan" in said and "Step look" in said, "the page stays"
 
 
 def test_bob_goes_back_to_the_old_plan(cast: Cast, planned: Planned, as_: As) -> None:

@@ -77,6 +77,9 @@ def test_hold_and_lift(cast: Cast, run: Run) -> None:
     for where in (WHERE, f"/northwind/runs/{run.pk}"):
         shown = text(carol, where)
         assert "a &lt;i&gt;lawsuit&lt;/i&gt;" in shown and "<i>lawsuit" not in shown
+    assert 'href="/northwind/retention#ho-t"' in text(carol, f"/northwind/runs/{run.pk}"), (
+        "where it is lifted"
+    )
     assert carol.post(f"/northwind/runs/{run.pk}/release", {"reason": "over"}).status_code == 302
     assert not Hold.objects.exists()
 
@@ -85,7 +88,8 @@ def test_pin_and_take_off(cast: Cast, run: Run) -> None:
     bob, first = signed_in(cast, "bob"), Checkpoint.objects.get(number=1)
     where = f"/northwind/checkpoints/{first.pk}"
     assert bob.post(f"{where}/pin", {"reason": "the bug"}).status_code == 302
-    assert "Pinned by Bob: the bug" in said(bob, f"/northwind/runs/{run.pk}?checkpoint={first.pk}")
+    for shown in (f"/northwind/runs/{run.pk}?checkpoint={first.pk}", where):
+        assert "Pinned by Bob: the bug" in said(bob, shown)
     assert (
         "Bob pinned this checkpoint already"
         in bob.post(f"{where}/pin", {"reason": "again"}, follow=True).content.decode()

@@ -227,6 +227,9 @@ def test_the_form_follows_the_schema(cast: Cast, as_: As) -> None:
     page = get(client, row, "?mode=edit")
     assert "string, max 20" in page
     assert "4711" not in page
+    assert "Holds a secret" in page
+    bare = waiting(cast.support, schema=schema, arguments='{"amount":"5"}')
+    assert "Holds a secret" not in get(client, bare, "?mode=edit"), "a secret that the call does not give"
     fields = form_of(page)
     fields.pop("f:/receipt")
     fields["f:/currency"] = '"EUR"'

@@ -43,7 +43,7 @@ class Command(BaseCommand):
         port = listener.getsockname()[1]
         address = f"http://{options['host']}:{port}"
         logs = None if options["console"] else settings.VAR / "log"
-        if port != options["port"]:
+        if options["port"] not in (0, port):
             self.stdout.write(f"Port {options['port']} is busy; using {port}.")
             self.stdout.flush()
         alone.say(address)
