@@ -10,17 +10,14 @@ from reviewhub_agents import canonical, wire
 
 from reviewhub.audit.record import record
 from reviewhub.budgets.warned import warned
-from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.draft import Draft, draft
-from reviewhub.checkpoints.load import CorruptCheckpoint
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import saved_as
 from reviewhub.checkpoints.save import StaleHead, save
-from reviewhub.checkpoints.typed import StateMisfit
 from reviewhub.core import faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
-from reviewhub.core.errors import Conflict
+from reviewhub.core.errors import Conflict, ReviewHubError
 from reviewhub.core.transitions import move
 from reviewhub.gates.errors import BranchPaused, NotConsumed, OutcomeConflict
 from reviewhub.gates.kinds import CallEnded, CallLateOutcome
@@ -58,6 +55,8 @@ def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire
         BranchPaused: the outcome is kept, the checkpoint is not: the branch waits for people, who look at its state.
         CorruptCheckpoint: the outcome is kept, the checkpoint is not: what it would stand on is damaged.
         StateMisfit: the outcome is kept, the checkpoint is not: the state is not what its schema says.
+        Invalid, TooLarge: the outcome is kept, the checkpoint is not: it is not as it should be, see `draft`.
+        CheckpointRemoved: the outcome is kept, the checkpoint is not: what it names was removed.
         BlobsAway: the outcome is kept, the checkpoint is not yet: what it would stand on cannot be read just now.
     """
     call = ToolCall.objects.select_related("branch__run__agent").get(pk=call_id)
@@ -80,15 +79,13 @@ def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire
     return with_warnings(outcome_out(ToolCall.objects.get(pk=call_id), locked.branch, saved), found)
 
 
-def _drafted(
-    call: ToolCall, body: wire.OutcomeBody
-) -> tuple[Draft | None, CorruptCheckpoint | StateMisfit | BlobsAway | None]:
+def _drafted(call: ToolCall, body: wire.OutcomeBody) -> tuple[Draft | None, ReviewHubError | None]:
     """The checkpoint that comes along; or why there can be none, which keeps nobody from saying what happened."""
     if body.checkpoint is None:
         return None, None
     try:
         return draft(branch=call.branch, message=body.checkpoint), None
-    except (CorruptCheckpoint, StateMisfit, BlobsAway) as problem:
+    except ReviewHubError as problem:
         return None, problem
 
 

@@ -241,3 +241,33 @@ def test_a_huge_name_is_not_sent_back(agent: AgentHttp) -> None:
         refused = agent.post(f"/runs/{run['id']}/checkpoints", told)
         assert refused.status == 422
         assert len(str(refused.json)) < 2000
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "path"),
+    [
+        ({"id": str(uuid7())}, "/checkpoint/id"),
+        ({"state": {}, "plan": {"version": 9, "step": 0}}, "/checkpoint/plan/version"),
+        ({"state": {}, "state_schema": {"name": "none", "version": 1}}, "/checkpoint/state_schema"),
+        ({"state": {}, "state_hash": "sha256:" + "0" * 64}, "/checkpoint/state_hash"),
+        (
+            {"parent": str(uuid7()), "parent_hash": "sha256:" + "0" * 64, "unchanged": ["n"]},
+            "/checkpoint/parent",
+        ),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_keeps_nobody_from_saying_what_happened(
+    cast: Cast, agent: AgentHttp, checkpoint: dict[str, Any], path: str
+) -> None:
+    """The tool ran. Without its outcome the call would be unknown, and a person asked about what is known."""
+    run = agent.run()
+    (one,) = agent.pause(run["id"], call()).ok(201)["tool_calls"]
+    PersonHttp(cast.bob).decide(one, "approve").ok()
+    agent.consume(one).ok()
+    refused = agent.outcome(one, result=1, checkpoint=checkpoint)
+    assert (refused.status, refused.json["errors"][0]["path"]) == (422, path)
+    assert agent.get(f"/tool-calls/{one['id']}").ok()["state"] == "succeeded"
+    assert Checkpoint.objects.count() == 1
+    # The same outcome with a right one saves it.
+    agent.outcome(one, result=1, checkpoint={"state": {"n": 2}}).ok()
+    assert Checkpoint.objects.count() == 2
