@@ -33,6 +33,7 @@ from reviewhub.web.access import actor, page
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import may, show
 from reviewhub.web.runs import find as find_run
+from reviewhub.web.runs import refused_at
 
 MOST_HOLDS = 100
 MOST_RUNS = 200
@@ -177,8 +178,7 @@ def _checkpoint(caller: MemberCaller, checkpoint_id: uuid.UUID) -> tuple[Checkpo
 def _again_pin(
     request: HttpRequest, caller: MemberCaller, found: Checkpoint, error: ReviewHubError
 ) -> HttpResponse:
-    messages.error(request, words(error)[0])
-    return _at(caller, found)
+    return refused_at(request, caller, found, error, pin_reason=request.POST.get("reason", ""))
 
 
 @require_POST

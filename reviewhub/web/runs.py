@@ -19,7 +19,7 @@ from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load, removed
 from reviewhub.checkpoints.models import Checkpoint, Hold, Pin
 from reviewhub.checkpoints.typed import kept_misfits
-from reviewhub.core.errors import Invalid, NotFound
+from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
 from reviewhub.core.idempotency import check_key
 from reviewhub.gates.cancel import cancel as cancel_run
 from reviewhub.gates.fork import fork as fork_checkpoint
@@ -131,9 +131,15 @@ def _find_checkpoint(caller: MemberCaller, checkpoint_id: uuid.UUID) -> tuple[Ch
 def _fork_again(
     request: HttpRequest, caller: MemberCaller, found: Checkpoint, error: Invalid
 ) -> HttpResponse:
+    return refused_at(request, caller, found, error, fork_reason=request.POST.get("reason", ""))
+
+
+def refused_at(
+    request: HttpRequest, caller: MemberCaller, found: Checkpoint, error: ReviewHubError, **typed: str
+) -> HttpResponse:
+    """The run page at this checkpoint, with why a form of it was refused and what was `typed` into it."""
     row, _ = find(caller, found.run_id)
-    context = _whole(request, caller, row, chosen=found.pk)
-    context |= {"errors": words(error), "fork_reason": request.POST.get("reason", "")}
+    context = _whole(request, caller, row, chosen=found.pk) | {"errors": words(error)} | typed
     return show(request, caller, "web/run.html", context, nav="runs", status=error.status)
 
 

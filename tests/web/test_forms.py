@@ -44,6 +44,23 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "requests/<int:number>/reveal": ("bob", {}, "", ("reason",)),
     "runs/<uuid:run_id>/cancel": ("bob", {}, "reason", ("reason",)),
     "checkpoints/<uuid:checkpoint_id>/fork": ("bob", {"key": "k2"}, "reason", ("reason", "key")),
+    "checkpoints/<uuid:checkpoint_id>/rewrite": (
+        "bob", {"do": "preview", "changes": "[]", "from": "0"}, "reason", ("reason", "at", "value", "changes", "path"),
+    ),
+    "checkpoints/<uuid:checkpoint_id>/pin": ("bob", {}, "reason", ("reason",)),
+    "runs/<uuid:run_id>/hold": ("carol", {}, "", ("reason",)),
+    "runs/<uuid:run_id>/release": ("carol", {}, "", ("reason",)),
+    "runs/<uuid:run_id>/plan/<int:version>/restore": (
+        "bob", {"on": "1:x", "sure": "1", "key": "k3"}, "", ("reason", "key", "on"),
+    ),
+    "retention/rules": ("alice", {"base": "0", "thin_days": "7"}, "run_class", ("run_class", "agent", "thin_days")),
+    "retention/erase": (
+        "alice", {"on_behalf_of": "Kim", "again": "Kim"}, "reason", ("on_behalf_of", "again", "reason"),
+    ),
+    "agents/<uuid:agent_id>/budget/set": (
+        "alice", {"field_bytes": "1", "step_bytes": "1"}, "fields", ("field_bytes", "step_bytes", "fields"),
+    ),
+    "agents/<uuid:agent_id>/states": ("alice", {}, "", ("validation",)),
     "policy/edit": ("alice", {**RULE, "do": "check"}, "note", ("note", "r0-name", "r0-tool", "r0-team")),
     "policy/publish": (
         "alice", {**RULE, **TRY, "do": "publish"}, "note", ("note", *RULE, *TRY),
@@ -59,6 +76,7 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "tools/<uuid:tool_id>/change": ("alice", {"risk": "high"}, "sentence", ("sentence", "risk")),
 }  # fmt: skip
 WITHOUT_TEXT = {
+    "checkpoints/<uuid:checkpoint_id>/unpin",
     "people/<uuid:member_id>/disable",
     "people/<uuid:member_id>/enable",
     "people/<uuid:member_id>/password",
@@ -84,7 +102,7 @@ def stored() -> list[Any]:
 
 def test_every_form_has_its_line() -> None:
     posts = {path for path, (method, _) in PAGES.items() if method == "post"}
-    assert posts | {"policy/edit"} == set(FORMS) | WITHOUT_TEXT
+    assert posts | {"policy/edit", "checkpoints/<uuid:checkpoint_id>/rewrite"} == set(FORMS) | WITHOUT_TEXT
 
 
 @pytest.mark.parametrize(("path", "name"), EACH)
