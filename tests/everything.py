@@ -1,8 +1,8 @@
 """`make test`: everything.
 
-pytest on SQLite, then the browser tests in a process of their own (two event loops do not live in one); beside them, on
-the other core, on PostgreSQL with Redis as the broker, when both answer, all that uses a database or starts the product
-(the rest would only give the same again). `--chaos` runs tests/chaos instead, on one database after the other.
+pytest on SQLite; beside it, on the other core, on PostgreSQL with Redis as the broker, when both answer, all that uses
+a database or starts the product (the rest would only give the same again), and then the browser tests, in a process of
+their own (two event loops do not live in one). `--chaos` runs tests/chaos instead, on one database after the other.
 
 Environment: `DATABASE_URL`, `REDIS_URL` (else the usual local ports); `REQUIRE_SERVERS=1` and `REQUIRE_BROWSER=1`
 turn what would be left out into a failure. Further arguments go to pytest.
@@ -15,9 +15,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
-from subprocess import Popen
 
 ROOT = Path(__file__).resolve().parent.parent
 VAR = Path(os.environ.get("REVIEWHUB_VAR", ROOT / "var")) / "test"
@@ -77,20 +78,77 @@ def hidden(url: str) -> str:
     return url.rpartition("@")[2]
 
 
-def start(arguments: list[str], environment: Mapping[str, str], *, name: str, quiet: bool) -> Popen[bytes]:
-    """Starts pytest with a data folder of its own; what a quiet one says goes to a file in it."""
-    base = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}}
-    folder = VAR / name
-    folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "pytest", *arguments]
-    with (folder / "out").open("wb") as out:
-        return Popen(
-            command,
-            cwd=ROOT,
-            env={**base, "REVIEWHUB_VAR": str(folder), **environment},
-            stdout=out if quiet else None,
-            stderr=subprocess.STDOUT if quiet else None,
-        )
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One pytest with a data folder of its own; what a quiet one says goes to a file in it until all are done."""
+
+    name: str
+    folder: str
+    arguments: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    quiet: bool = False
+
+    @property
+    def said(self) -> Path:
+        """Where a quiet one's words are."""
+        return VAR / self.folder / "out"
+
+    def run(self) -> str:
+        """Runs it, and says how it ended."""
+        base = {
+            name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}
+        }
+        self.said.parent.mkdir(parents=True, exist_ok=True)
+        if not self.quiet:
+            print(f"\n=== {self.name}", flush=True)
+        with self.said.open("wb") as out:
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest", *self.arguments],
+                cwd=ROOT,
+                env={**base, "REVIEWHUB_VAR": str(self.said.parent), **self.environment},
+                stdout=out if self.quiet else None,
+                stderr=subprocess.STDOUT if self.quiet else None,
+                check=False,
+            )
+        return "FAILED" if done.returncode else "passed"
+
+
+def on_servers(arguments: Sequence[str], *, quiet: bool) -> tuple[Job, str]:
+    """The run on PostgreSQL and Redis; and why it is left out, or nothing."""
+    database, broker = postgresql(), redis()
+    servers = {"DATABASE_URL": database, "REDIS_URL": broker}
+    job = Job(
+        name="PostgreSQL + Redis", folder="postgresql", arguments=arguments, environment=servers, quiet=quiet
+    )
+    return job, "" if database and broker else left_out("not both answer", required="REQUIRE_SERVERS")
+
+
+def in_browser(arguments: Sequence[str]) -> tuple[Job, str]:
+    """The browser tests; and why they are left out, or nothing."""
+    chromium = browser()
+    job = Job(
+        name="Browser",
+        folder="browser",
+        arguments=[
+            "-c",
+            "tests/e2e/pytest.ini",
+            "--rootdir",
+            ".",
+            "--confcutdir",
+            ".",
+            "tests/e2e",
+            *arguments,
+        ],
+        environment={"CHROMIUM": chromium},
+        quiet=True,
+    )
+    why = "no Chromium (apt-get install chromium)"
+    return job, "" if chromium else left_out(why, required="REQUIRE_BROWSER")
+
+
+def left_out(why: str, *, required: str) -> str:
+    """What becomes of that which cannot run here: a failure if the environment says that it has to."""
+    return f"FAILED: required, but {why}" if os.environ.get(required) == "1" else f"left out: {why}"
 
 
 def main() -> int:
@@ -98,41 +156,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chaos", action="store_true")
     options, rest = parser.parse_known_args()
-    print("Looking for servers:")
-    database, broker = postgresql(), redis()
-    servers = {"DATABASE_URL": database, "REDIS_URL": broker} if database and broker else {}
-    results: dict[str, str] = {}
-
-    def note(name: str, process: Popen[bytes]) -> None:
-        results[name] = "FAILED" if process.wait() else "passed"
-
-    def leave_out(name: str, why: str, *, required: str) -> None:
-        results[name] = (
-            f"FAILED: required, but {why}" if os.environ.get(required) == "1" else f"left out: {why}"
-        )
-
-    arguments = ["tests/chaos" if options.chaos else "tests", *rest]
-    # Kills and races have the machine to themselves; all else shares its cores.
-    beside = bool(servers) and not options.chaos
-    print("\n=== SQLite, broker in a folder", flush=True)
-    sqlite = start(arguments, {}, name="sqlite", quiet=False)
-    second = [*arguments, "--with-database"]
-    other = start(second, servers, name="postgresql", quiet=True) if beside else None
-    note("SQLite", sqlite)
-    if not options.chaos:
-        if chromium := browser():
-            print("\n=== Browser", flush=True)
-            where = ["-c", "tests/e2e/pytest.ini", "--rootdir", ".", "--confcutdir", ".", "tests/e2e"]
-            note("Browser", start([*where, *rest], {"CHROMIUM": chromium}, name="browser", quiet=False))
-        else:
-            leave_out("Browser", "no Chromium (apt-get install chromium)", required="REQUIRE_BROWSER")
-    if servers:
-        print("\n=== PostgreSQL and Redis", flush=True)
-        note("PostgreSQL + Redis", other or start(arguments, servers, name="postgresql", quiet=False))
+    tests = ["tests/chaos" if options.chaos else "tests", *rest]
+    print("Looking for servers and a browser:", flush=True)
+    sqlite = Job(name="SQLite, broker in a folder", folder="sqlite", arguments=tests)
+    if options.chaos:
+        # Kills and races have the machine to themselves.
+        others = [on_servers(tests, quiet=False)]
+        results = {job.name: why or job.run() for job, why in [(sqlite, ""), *others]}
     else:
-        leave_out("PostgreSQL + Redis", "not both answer", required="REQUIRE_SERVERS")
-    if other is not None:
-        print((VAR / "postgresql" / "out").read_text(errors="replace"), flush=True)
+        others = [on_servers([*tests, "--with-database"], quiet=True), in_browser(rest)]
+        with ThreadPoolExecutor(1) as lane:
+            beside = lane.submit(lambda: {job.name: why or job.run() for job, why in others})
+            results = {sqlite.name: sqlite.run(), **beside.result()}
+    for job, why in others:
+        if job.quiet and not why:
+            print(f"\n=== {job.name}\n{job.said.read_text(errors='replace')}", flush=True)
     print("\n=== Summary")
     for name, outcome in results.items():
         print(f"  {name}: {outcome}")
