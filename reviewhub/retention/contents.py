@@ -20,7 +20,7 @@ from reviewhub.deliveries.models import Email
 from reviewhub.hosting.models import Record
 from reviewhub.plans.models import PlanVersion, StepMark
 from reviewhub.reviews.models import Comment, PostReview, Question, Review, ReviewRequest
-from reviewhub.runs.models import Run
+from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
 
 ERASED = "Erased"
@@ -75,6 +75,13 @@ TEXTS: tuple[Texts, ...] = (
     Texts(_of(Question, "request__run_id", answer__isnull=False), {"answer": ""}),
     Texts(_of(PostReview, "tool_call__run_id"), {"note": ""}),
 )
+
+
+def forget_names(run: Run) -> None:
+    """Agents name branches: one is called by its id afterwards, but for `main`."""
+    branches = Branch.objects.filter(run=run)
+    for branch in branches.exclude(name="main"):
+        branches.filter(pk=branch.pk).update(name=str(branch.pk))
 
 
 def forget_mails(run: Run) -> int:

@@ -23,7 +23,7 @@ from reviewhub.checkpoints.remove import Doomed, Load, Why, remove
 from reviewhub.core import clock, faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict, Invalid, NotFound
-from reviewhub.retention.contents import every, forget_answers, forget_mails, forget_records
+from reviewhub.retention.contents import every, forget_answers, forget_mails, forget_names, forget_records
 from reviewhub.retention.estimate import unnamed
 from reviewhub.retention.kinds import RunErased
 from reviewhub.retention.pins import open_things
@@ -60,7 +60,7 @@ def erase(*, workspace_id: uuid.UUID, on_behalf_of: str, reason: str, actor: Act
         Invalid: no reason or no person is given.
         NotFound: no run of the workspace was started for them.
         StillOpen: one of their runs has not ended, waits for somebody, or is under hold; `extra` has `runs`, each with
-            what is in the way. Nothing is erased then.
+            what is in the way. Nothing is erased then, or no more than was until it was opened again.
         NotAnyMore: who acts may not do this any more.
     """
     check_reason(reason)
@@ -78,8 +78,12 @@ def erase(*, workspace_id: uuid.UUID, on_behalf_of: str, reason: str, actor: Act
     return Erased(len(runs))
 
 
-def check_closed(runs: Sequence[Run]) -> None:
-    """Raises StillOpen when something stands in the way of erasing one of these runs."""
+NOTHING = "Nothing was erased."
+SO_FAR = "What was erased until then stays so; the same call goes on."
+
+
+def check_closed(runs: Sequence[Run], *, done: str = NOTHING) -> None:
+    """Raises StillOpen when something stands in the way of erasing one of these runs; `done` says what was till now."""
     held = set(Hold.objects.filter(run__in=runs).values_list("run_id", flat=True))
     found = {}
     for run in runs:
@@ -90,7 +94,7 @@ def check_closed(runs: Sequence[Run]) -> None:
     if found:
         first, why = next(iter(found.items()))
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        raise StillOpen(f"Run {first} cannot be erased: {why}{more}. Nothing was erased.", runs=found)
+        raise StillOpen(f"Run {first} cannot be erased: {why}{more}. {done}", runs=found)
 
 
 @transaction.atomic(durable=True)
@@ -98,7 +102,8 @@ def _step(run_id: uuid.UUID, reason: str, actor: Actor) -> bool:
     """One transaction; false when nothing is left to do."""
     run = locked_run(run_id)
     still_may(actor, Action.RUN_ERASE, Target(workspace_id=Run.objects.get(pk=run_id).workspace_id))
-    check_closed([Run.objects.get(pk=run_id)])
+    # It may have been forked since the last transaction.
+    check_closed([Run.objects.get(pk=run_id)], done=SO_FAR)
     if run is None or run.erased_at is not None:
         return False
     why = Why(kind=Removal.Kind.ERASURE, reason=reason, by_name=actor.name)
@@ -154,6 +159,7 @@ def _events(run: Run, reason: str, actor: Actor) -> bool:
 def _finish(run: Run, reason: str, actor: Actor) -> None:
     removals = list(Removal.objects.filter(run=run).select_related("end").order_by("created_at", "id"))
     digests = "".join(f"{one.end.digest}\n" for one in removals)
+    forget_names(run)
     Run.objects.filter(pk=run.pk).update(
         title="",
         on_behalf_of="",

@@ -164,6 +164,38 @@ def test_it_has_to_be_said_whose_and_why(cast: Cast, given: dict[str, str]) -> N
         erased(cast, **given)
 
 
+def test_the_names_of_its_branches_go_too(agent: AgentHttp, cast: Cast) -> None:
+    ended(agent, cast)
+    first = Checkpoint.objects.get(number=1)
+    fork = agent.post(f"/checkpoints/{first.pk}/fork", {"branch": f"for {ANN}"}).ok(201)["branch"]
+    agent.post(f"/branches/{fork['id']}/finish", {}).ok()
+    assert "Branch.name" in mentions()
+    erased(cast)
+    assert mentions() == set()
+    assert set(Branch.objects.values_list("name", flat=True)) == {"main", fork["id"]}
+
+
+def test_who_is_stopped_by_a_fork_in_the_middle_is_not_told_that_nothing_went(
+    agent: AgentHttp, cast: Cast, settings: Any
+) -> None:
+    settings.RETENTION_BATCH_ROWS = 3
+    ended(agent, cast)
+    first = Checkpoint.objects.get(number=1)
+    forked: list[Any] = []
+
+    def forking() -> None:
+        if not forked:
+            forked.append(agent.post(f"/checkpoints/{first.pk}/fork", {}).ok(201)["branch"])
+
+    with faults.armed("erase.after_commit", forking), pytest.raises(StillOpen, match="stays so") as refused:
+        erased(cast)
+    assert "Nothing was erased" not in str(refused.value)
+    assert Removal.objects.filter(kind="erasure").exists()
+    agent.post(f"/branches/{forked[0]['id']}/finish", {}).ok()
+    assert erased(cast) == 1
+    assert mentions() == set()
+
+
 def test_stopped_in_the_middle_it_goes_on(agent: AgentHttp, cast: Cast, settings: Any) -> None:
     settings.RETENTION_BATCH_ROWS = 3
     ended(agent, cast)
