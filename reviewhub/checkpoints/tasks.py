@@ -7,8 +7,8 @@ from typing import Any
 
 from celery import shared_task
 
-from reviewhub.checkpoints.blobs.move import move
 from reviewhub.checkpoints.blobs.protocol import StoreDown
+from reviewhub.checkpoints.blobs.relocate import relocate
 from reviewhub.checkpoints.blobs.sweep import sweep
 
 
@@ -16,7 +16,7 @@ from reviewhub.checkpoints.blobs.sweep import sweep
 def move_blobs(*, run_id: str, **kwargs: Any) -> int:
     """Moves large blobs of one run; how many. When the store is down, a sweep will do it."""
     try:
-        return move(run_id=uuid.UUID(run_id))
+        return relocate(run_id=uuid.UUID(run_id))
     except StoreDown:
         return 0
 

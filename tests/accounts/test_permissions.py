@@ -89,6 +89,7 @@ TABLE = {
     Action.CHECKPOINT_FORK: ("rAg", "", "g"),
     Action.CHECKPOINT_REWRITE: ("rA", "", ""),
     Action.CHECKPOINT_PIN: ("rmaA", "maA", "rmaA"),
+    Action.PLAN_RESTORE: ("rA", "", ""),
     Action.POST_REVIEW_GRADE: ("rA", "", ""),
     Action.QUESTION_ANSWER: ("g", "", "g"),
     Action.SECRET_REVEAL: ("rA", "", ""),

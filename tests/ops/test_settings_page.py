@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-READERS = re.compile(r"env\.(?:text|flag|number|words|pairs)\(\s*\"([A-Z_]+)\"")
+READERS = re.compile(r"env\.(?:text|flag|number|words|pairs|amounts)\(\s*\"([A-Z_]+)\"")
 ELSEWHERE = {"HOST", "PORT", "FORWARDED_ALLOW_IPS", "WORKER_THREADS"}
 """Read by a command, the server or the container, not by the settings."""
 

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import connection
 
 from reviewhub.checkpoints.blobs.clear import clear
-from reviewhub.checkpoints.blobs.move import move
 from reviewhub.checkpoints.blobs.protocol import StoreDown
+from reviewhub.checkpoints.blobs.relocate import relocate
 from reviewhub.checkpoints.blobs.stores import first_name
 from reviewhub.core.clock import now
 from reviewhub.runs.models import Run
@@ -53,7 +53,7 @@ def _moved() -> int:
         if time.monotonic() > until:
             break
         try:
-            moved += move(run_id=run_id)
+            moved += relocate(run_id=run_id)
         except StoreDown:
             break
     return moved

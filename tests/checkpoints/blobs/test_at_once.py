@@ -7,7 +7,7 @@ import threading
 import pytest
 from django.db import connection, transaction
 
-from reviewhub.checkpoints.blobs.move import move
+from reviewhub.checkpoints.blobs.relocate import relocate
 from reviewhub.checkpoints.fork import fork
 from reviewhub.checkpoints.load import load
 from reviewhub.checkpoints.models import Blob, Checkpoint
@@ -39,10 +39,10 @@ def test_a_blob_that_an_open_transaction_names_is_passed_over(cast: Cast, store:
     other.start()
     assert named.wait(30)
     # It does not wait for the other one either.
-    assert move(run_id=saved.run_id) == 0
+    assert relocate(run_id=saved.run_id) == 0
     go_on.set()
     other.join()
-    assert move(run_id=saved.run_id) == 0
+    assert relocate(run_id=saved.run_id) == 0
     assert Blob.objects.filter(data__isnull=True).count() == 0
     store.is_down = True
     forget()

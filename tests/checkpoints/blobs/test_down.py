@@ -11,8 +11,8 @@ from django.core.management import CommandError, call_command
 
 from reviewhub.audit.signals import Recorded
 from reviewhub.celery import app
-from reviewhub.checkpoints.blobs.move import move
 from reviewhub.checkpoints.blobs.nudge import nudge
+from reviewhub.checkpoints.blobs.relocate import relocate
 from reviewhub.checkpoints.blobs.sweep import sweep
 from reviewhub.checkpoints.load import load
 from reviewhub.checkpoints.models import LARGE_BYTES, Blob, Checkpoint
@@ -79,7 +79,7 @@ def moved(agent: AgentHttp, store: Store) -> tuple[Any, Any]:
     run = agent.run()
     saved = agent.post(f"/runs/{run['id']}/checkpoints", {"state": large(1)}).ok(201)
     agent.post(f"/branches/{Branch.objects.get(run=run['id']).pk}/finish", {"result": None}).ok()
-    assert move(run_id=run["id"]) == 1
+    assert relocate(run_id=run["id"]) == 1
     forget()
     store.is_down = True
     return run, saved
@@ -120,7 +120,7 @@ def test_an_outcome_is_kept_when_its_checkpoint_cannot_be(cast: Cast, agent: Age
     agent.consume(one).ok()
     old = Checkpoint.objects.get(run=run["id"], number=1)
     Branch.objects.filter(run=run["id"]).update(state="cancelled")
-    assert move(run_id=old.run_id) == 1
+    assert relocate(run_id=old.run_id) == 1
     forget()
     store.is_down = True
     hints = {"parent": str(old.pk), "parent_hash": old.state_hash, "unchanged": ["doc"]}
@@ -134,7 +134,7 @@ def test_a_slow_store_is_asked_once_for_all(branch: Branch, store: Store, monkey
     monkeypatch.setattr(store, "get_many", lambda keys: (time.sleep(0.035), fast(keys))[1])
     saved = put(branch, "{" + ",".join(f'"{name}":"{noise(name)}"' for name in range(9)) + "}")
     Branch.objects.update(state="succeeded")
-    assert move(run_id=branch.run_id) == 9
+    assert relocate(run_id=branch.run_id) == 9
     forget()
     store.asked.clear()
     assert len(load(Checkpoint.objects.get(pk=saved.pk))) > 9 * 60_000
@@ -150,7 +150,7 @@ def test_every_store_takes_a_run_and_gives_it_back(
     saved = put(branch, state(1))
     Branch.objects.update(state="succeeded")
     forget()
-    assert move(run_id=branch.run_id) == 1
+    assert relocate(run_id=branch.run_id) == 1
     assert Blob.objects.filter(data__isnull=True).count() == 1
     forget()
     assert load(Checkpoint.objects.get(pk=saved.pk)) == state(1)

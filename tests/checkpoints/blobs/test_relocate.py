@@ -12,8 +12,8 @@ from reviewhub.checkpoints.blobs import fetch
 from reviewhub.checkpoints.blobs.clear import clear
 from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.blobs.leave import leave
-from reviewhub.checkpoints.blobs.move import move
 from reviewhub.checkpoints.blobs.protocol import StoreDown
+from reviewhub.checkpoints.blobs.relocate import relocate
 from reviewhub.checkpoints.blobs.sweep import WITH_LARGE, candidates, sweep
 from reviewhub.checkpoints.fork import fork
 from reviewhub.checkpoints.load import CorruptCheckpoint, load
@@ -53,25 +53,25 @@ def ended(branch: Branch, store: Store) -> Checkpoint:
 
 
 def test_a_large_blob_of_a_run_that_ended_moves_and_is_read_back(ended: Checkpoint, store: Store) -> None:
-    assert move(run_id=ended.run_id) == 1
+    assert relocate(run_id=ended.run_id) == 1
     (row,) = Blob.objects.filter(run_id=ended.run_id, location__isnull=False)
     (key,) = store.blobs
     assert (row.data, row.location, row.size) == (None, f"main/{key}", len(store.blobs[key]))
     assert key.startswith(f"{ended.workspace_id}/{ended.run_id}/{bytes(row.hash).hex()}.")
     assert Leftover.objects.count() == 0
     assert read(ended) == state(1)
-    assert move(run_id=ended.run_id) == 0
+    assert relocate(run_id=ended.run_id) == 0
 
 
 def test_small_ones_stay(branch: Branch, store: Store) -> None:
     put(branch, f'{{"small":"{noise(1, 2_000)}"}}')
     end(branch)
-    assert move(run_id=branch.run_id) == 0
+    assert relocate(run_id=branch.run_id) == 0
     assert store.asked == []
 
 
 def test_what_was_read_does_not_go_out_again(ended: Checkpoint, store: Store) -> None:
-    move(run_id=ended.run_id)
+    relocate(run_id=ended.run_id)
     assert read(ended) == state(1)
     store.asked.clear()
     recall.forget_all()
@@ -82,7 +82,7 @@ def test_what_was_read_does_not_go_out_again(ended: Checkpoint, store: Store) ->
 def test_many_are_read_in_one_go(branch: Branch, store: Store) -> None:
     saved = put(branch, f'{{"a":"{noise(1)}","b":"{noise(2)}","c":"{noise(3)}"}}')
     end(branch)
-    assert move(run_id=branch.run_id) == 3
+    assert relocate(run_id=branch.run_id) == 3
     store.asked.clear()
     read(saved)
     assert store.asked == ["get"]
@@ -93,9 +93,9 @@ def test_a_crash_anywhere_loses_nothing_and_a_repeat_is_harmless(
     ended: Checkpoint, store: Store, point: str
 ) -> None:
     with faults.armed(point), pytest.raises(faults.Fault):
-        move(run_id=ended.run_id)
+        relocate(run_id=ended.run_id)
     assert read(ended) == state(1)
-    move(run_id=ended.run_id)
+    relocate(run_id=ended.run_id)
     assert read(ended) == state(1)
     assert in_database(Branch.objects.get(run_id=ended.run_id)) == 0
     # Whatever the crash left in the store is on the list, and nothing else is.
@@ -111,7 +111,7 @@ def test_a_crash_anywhere_loses_nothing_and_a_repeat_is_harmless(
 
 @pytest.mark.parametrize("point", ["blobs.going", "blobs.gone"])
 def test_a_crash_while_removing_is_made_up_for(ended: Checkpoint, store: Store, point: str) -> None:
-    move(run_id=ended.run_id)
+    relocate(run_id=ended.run_id)
     with transaction.atomic():
         leave(run_id=ended.run_id, hashes=[bytes(one) for one in Blob.objects.values_list("hash", flat=True)])
     with faults.armed(point), pytest.raises(faults.Fault):
@@ -130,7 +130,7 @@ def test_a_move_that_comes_too_late_does_not_end(ended: Checkpoint, store: Store
         assert clear(name="main") == 1
 
     with faults.armed("blobs.verified", removed_meanwhile):
-        assert move(run_id=ended.run_id) == 0
+        assert relocate(run_id=ended.run_id) == 0
     assert store.blobs == {}
     assert read(ended) == state(1)
 
@@ -144,14 +144,14 @@ def test_nor_does_one_whose_bytes_are_about_to_be_removed(ended: Checkpoint, sto
             clear(name="main")
 
     with faults.armed("blobs.verified", marked_meanwhile):
-        assert move(run_id=ended.run_id) == 0
+        assert relocate(run_id=ended.run_id) == 0
     assert clear(name="main") == 1
     assert read(ended) == state(1)
 
 
 def test_a_blob_is_checked_by_itself(ended: Checkpoint, store: Store) -> None:
     """Who follows one value through a history reads blobs and no whole state."""
-    move(run_id=ended.run_id)
+    relocate(run_id=ended.run_id)
     forget()
     (key,) = store.blobs
     store.kept[key] = b'\x00"something else"'
@@ -163,7 +163,7 @@ def test_a_blob_is_checked_by_itself(ended: Checkpoint, store: Store) -> None:
 def test_a_store_that_is_down_changes_nothing(ended: Checkpoint, store: Store) -> None:
     store.is_down = True
     with pytest.raises(StoreDown):
-        move(run_id=ended.run_id)
+        relocate(run_id=ended.run_id)
     assert read(ended) == state(1)
     assert sweep() == 0
     noted = StoreState.objects.get()
@@ -179,7 +179,7 @@ def test_a_store_that_gives_back_something_else_gets_nothing(ended: Checkpoint, 
         store.gives = dict.fromkeys(store.blobs, b"other")
 
     with faults.armed("blobs.put", lie), pytest.raises(StoreDown, match="give back"):
-        move(run_id=ended.run_id)
+        relocate(run_id=ended.run_id)
     assert Blob.objects.filter(location__isnull=False).count() == 0
 
 
@@ -187,13 +187,13 @@ def test_damage_in_the_database_stays_there(ended: Checkpoint, store: Store) -> 
     from tests.checkpoints.test_damage import damage
 
     damage(Blob.objects.filter(run_id=ended.run_id, data__isnull=False), data=b"\x00" + b"x" * 20_000)
-    assert move(run_id=ended.run_id) == 0
+    assert relocate(run_id=ended.run_id) == 0
     assert store.blobs == {}
 
 
 @pytest.mark.parametrize("how", ["other", "cut", "gone"])
 def test_damage_in_the_store_is_damage(ended: Checkpoint, store: Store, how: str) -> None:
-    move(run_id=ended.run_id)
+    relocate(run_id=ended.run_id)
     (key,) = store.blobs
     if how == "gone":
         del store.kept[key]
@@ -205,14 +205,14 @@ def test_damage_in_the_store_is_damage(ended: Checkpoint, store: Store, how: str
 
 def test_a_store_without_its_marker_is_not_believed(ended: Checkpoint, store: Store) -> None:
     """A mount that is missing, a bucket of the same name: nothing is damaged, and nothing is put there."""
-    move(run_id=ended.run_id)
+    relocate(run_id=ended.run_id)
     kept, store.kept = store.kept, {}
     with pytest.raises(BlobsAway):
         read(ended)
     other = put(new_run_like(ended), state(2))
     end(other.branch)
     with pytest.raises(StoreDown, match="marker"):
-        move(run_id=other.run_id)
+        relocate(run_id=other.run_id)
     store.kept = kept
     assert read(ended) == state(1)
 
@@ -228,7 +228,7 @@ def new_run_like(checkpoint: Checkpoint) -> Branch:
 
 
 def test_a_store_that_is_down_is_left_alone_for_a_while(ended: Checkpoint, store: Store) -> None:
-    move(run_id=ended.run_id)
+    relocate(run_id=ended.run_id)
     store.is_down = True
     with pytest.raises(BlobsAway):
         read(ended)
@@ -239,7 +239,7 @@ def test_a_store_that_is_down_is_left_alone_for_a_while(ended: Checkpoint, store
 
 
 def test_a_store_that_settings_name_no_more(ended: Checkpoint, store: Store, settings: Any) -> None:
-    move(run_id=ended.run_id)
+    relocate(run_id=ended.run_id)
     settings.BLOB_STORES = {"other": "memory:"}
     with pytest.raises(BlobsAway):
         read(ended)
@@ -252,7 +252,7 @@ def test_a_store_that_settings_name_no_more(ended: Checkpoint, store: Store, set
 def test_the_head_of_a_branch_that_goes_on_needs_no_store(branch: Branch, store: Store, going: str) -> None:
     put(branch, state(1))
     end(branch, going)
-    assert move(run_id=branch.run_id) == 0
+    assert relocate(run_id=branch.run_id) == 0
     assert store.asked == []
 
 
@@ -260,7 +260,7 @@ def test_the_head_of_a_branch_that_goes_on_needs_no_store(branch: Branch, store:
 def test_that_of_one_that_is_over_may_go(branch: Branch, store: Store, over: str) -> None:
     put(branch, state(1))
     end(branch, over)
-    assert move(run_id=branch.run_id) == 1
+    assert relocate(run_id=branch.run_id) == 1
 
 
 @pytest.fixture
@@ -277,7 +277,7 @@ def test_old_blobs_of_a_branch_that_goes_on_move_and_new_ones_stay(
     for _ in range(9):
         branch.refresh_from_db()
         last = put(branch, state(2))
-        moved_after += [last.number] * move(run_id=branch.run_id)
+        moved_after += [last.number] * relocate(run_id=branch.run_id)
     # It is among the checkpoints from the last manifest but one on until the third manifest is written.
     assert moved_after == [9]
     store.is_down = True
@@ -300,7 +300,7 @@ def test_a_value_that_returns_brings_its_bytes_back(
         twin.refresh_from_db()
         put(twin, '{"other":1}')
     end(branch)
-    assert move(run_id=branch.run_id) == 1
+    assert relocate(run_id=branch.run_id) == 1
     store.is_down = True
     twin.refresh_from_db()
     back = put(twin, state(1))
@@ -310,21 +310,21 @@ def test_a_value_that_returns_brings_its_bytes_back(
     # It goes once more when it may; the bytes of the first time are removed.
     store.is_down = False
     end(twin)
-    assert move(run_id=branch.run_id) == 1
+    assert relocate(run_id=branch.run_id) == 1
     assert clear(name="main") == 1
     assert {f"main/{key}" for key in store.blobs} == {Blob.objects.get(hash=row.hash).location}
     assert read(back) == state(1)
 
 
 def test_a_fork_brings_home_what_it_needs(ended: Checkpoint, store: Store) -> None:
-    move(run_id=ended.run_id)
+    relocate(run_id=ended.run_id)
     forget()
     branch, first = fork(
         checkpoint=Checkpoint.objects.get(pk=ended.pk), name=None, changes=[], reason="", actor=BOB
     )
     store.is_down = True
     assert read(first) == state(1)
-    assert move(run_id=ended.run_id) == 0
+    assert relocate(run_id=ended.run_id) == 0
     forget()
     branch.refresh_from_db()
     put(branch, state(2))
@@ -333,7 +333,7 @@ def test_a_fork_brings_home_what_it_needs(ended: Checkpoint, store: Store) -> No
 def test_a_fork_whose_bytes_cannot_be_read_is_refused_and_makes_nothing(
     ended: Checkpoint, store: Store
 ) -> None:
-    move(run_id=ended.run_id)
+    relocate(run_id=ended.run_id)
     forget()
     store.is_down = True
     with pytest.raises(BlobsAway):
@@ -350,7 +350,7 @@ def test_a_blob_that_a_head_names_while_it_moves_stays(branch: Branch, store: St
         fork(checkpoint=Checkpoint.objects.get(pk=saved.pk), name=None, changes=[], reason="", actor=BOB)
 
     with faults.armed("blobs.verified", forked):
-        assert move(run_id=branch.run_id) == 0
+        assert relocate(run_id=branch.run_id) == 0
     store.is_down = True
     assert read(saved) == state(1)
     assert Leftover.objects.count() == 1
@@ -395,4 +395,4 @@ def test_without_a_store_there_is_nothing_to_do(branch: Branch, settings: Any) -
     settings.BLOB_STORES = {}
     put(branch, state(1))
     end(branch)
-    assert (move(run_id=branch.run_id), sweep()) == (0, 0)
+    assert (relocate(run_id=branch.run_id), sweep()) == (0, 0)

@@ -38,7 +38,7 @@ MOVE_SECONDS = 3600
 """When a move that was begun is over for sure: from then on what it put is a leftover."""
 
 
-def move(*, run_id: uuid.UUID) -> int:
+def relocate(*, run_id: uuid.UUID) -> int:
     """Moves the large blobs of a run that nothing that goes on needs (`needs`). To be called outside of transactions.
 
     Returns:
