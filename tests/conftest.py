@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=groups[False])
 
 
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay until the end: they need not be looked at in each collection of garbage."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _static_root() -> None:
     """WhiteNoise warns when nothing was collected yet, and warnings are errors."""
@@ -55,9 +62,10 @@ def _static_root() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _fast_passwords(settings: Any) -> None:
-    """Argon2 is slow on purpose; no test is about how slow."""
+def _fast(settings: Any) -> None:
+    """Argon2 is slow on purpose; no test is about how slow. Static files are looked for when one is asked for."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.WHITENOISE_AUTOREFRESH = True
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
+from django.core.management.commands import flush as flushing
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 
 from reviewhub.audit.triggers import create_triggers, drop_triggers
@@ -26,6 +28,8 @@ def flush_may_pass(*, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
     """While it lasts, Django's flush of this connection (the end of a transactional test) goes unguarded.
 
     On PostgreSQL the rows are deleted: TRUNCATE makes new files for every table and index, and tests write few rows.
+    And nothing is done as after a `migrate`: the guards are in force again, and Django's own table of permissions,
+    which nobody reads here, takes longer to fill than most tests.
     """
     # On the class: a browser test flushes in another context than the one it began in, on a connection of its own.
     operations = type(connections[using].ops)
@@ -43,7 +47,8 @@ def flush_may_pass(*, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
     if connections[using].vendor == "postgresql":
         operations.sql_flush = deletions  # type: ignore[method-assign, assignment]
     try:
-        yield
+        with mock.patch.object(flushing, "emit_post_migrate_signal"):
+            yield
     finally:
         operations.execute_sql_flush = execute  # type: ignore[method-assign]
         operations.sql_flush = statements  # type: ignore[method-assign]
