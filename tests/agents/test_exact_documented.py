@@ -16,8 +16,10 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
+from pydantic import BaseModel
 from reviewhub_agents import canonical, exact
 from reviewhub_agents.exact import OpaqueBytes, unpacking
+from reviewhub_agents.runtime import StateType
 
 from tests.agents.values import TYPES, VALUES, equal
 
@@ -69,9 +71,22 @@ def test_the_table_has_each_type() -> None:
     assert documented == {*unpacking._READERS, *unpacking._CONTAINERS, "enum", "object"}
 
 
+def examples() -> list[str]:
+    return re.findall(r"```json\n(.*?)\n```", PAGE)
+
+
 def test_the_example_of_the_form_is_what_is_written() -> None:
-    (example,) = re.findall(r"```json\n(.*?)\n```", PAGE)
+    example = examples()[0]
     assert exact.unpack(canonical.parse(example)) == {"total": Decimal("12.50"), "seen": {1, 2}}
     assert canonical.dumps(exact.pack({"total": Decimal("12.50"), "seen": {1, 2}})) == canonical.canonical(
         example
     )
+
+
+class Priced(BaseModel):
+    total: Decimal
+
+
+def test_the_example_of_a_schema_is_what_is_made() -> None:
+    found: dict[str, Any] = dict(StateType("priced", Priced).schema)
+    assert found["properties"]["total"] == json.loads(examples()[1])

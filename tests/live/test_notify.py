@@ -17,7 +17,7 @@ def test_a_recorded_event_is_announced() -> None:
     try:
         with listener.cursor() as sql:
             sql.execute(f"LISTEN {CHANNEL}")
-        failures = [error for _, error in event_recorded.send_robust(sender=Event, event=None) if error]
+        failures = [error for _, error in event_recorded.send_robust(sender=Event, event=Event()) if error]
         assert failures == []
         assert [heard.channel for heard in listener.connection.notifies(timeout=3, stop_after=1)] == [CHANNEL]
     finally:
