@@ -27,24 +27,26 @@ _DATABASE = {"db", "transactional_db"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--with-database`, for a second database."""
+    """`--database`: what needs none gives the same on every one, and need not run on each."""
     parser.addoption(
-        "--with-database",
-        action="store_true",
-        help="only tests that use the database or start the product; the others give the same on every database",
+        "--database",
+        choices=("only", "never"),
+        help="only the tests that use the database or start the product, or none of them",
     )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what needs no database, if asked to."""
-    if not config.getoption("--with-database"):
+    """Leaves out what was not asked for."""
+    wanted = config.getoption("--database")
+    if wanted is None:
         return
-    groups: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    groups: dict[str, list[pytest.Item]] = {"only": [], "never": []}
     for item in items:
         marked = item.get_closest_marker("django_db") or item.get_closest_marker("servers")
-        groups[bool(marked or _DATABASE.intersection(getattr(item, "fixturenames", ())))].append(item)
-    items[:] = groups[True]
-    config.hook.pytest_deselected(items=groups[False])
+        needs = marked or _DATABASE.intersection(getattr(item, "fixturenames", ()))
+        groups["only" if needs else "never"].append(item)
+    items[:] = groups.pop(wanted)
+    config.hook.pytest_deselected(items=[item for group in groups.values() for item in group])
 
 
 def pytest_collection_finish() -> None:

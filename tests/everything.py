@@ -1,8 +1,8 @@
 """`make test`: everything.
 
-pytest on SQLite; beside it, on the other core, on PostgreSQL with Redis as the broker, when both answer, all that uses
-a database or starts the product (the rest would only give the same again), and then the browser tests, in a process of
-their own (two event loops do not live in one). `--chaos` runs tests/chaos instead, on one database after the other.
+Four runs of pytest, two at a time: what uses a database or starts the product, on PostgreSQL with Redis as the broker,
+when both answer, and on SQLite; the browser tests, in a process of their own (two event loops do not live in one); and
+what needs no database. `--chaos` runs tests/chaos instead, on one database after the other.
 
 Environment: `DATABASE_URL`, `REDIS_URL` (else the usual local ports); `REQUIRE_SERVERS=1` and `REQUIRE_BROWSER=1`
 turn what would be left out into a failure. Further arguments go to pytest.
@@ -113,6 +113,11 @@ class Job:
         return "FAILED" if done.returncode else "passed"
 
 
+def on_sqlite(arguments: Sequence[str]) -> Job:
+    """The run on SQLite; the one that tells how far it is."""
+    return Job(name="SQLite, broker in a folder", folder="sqlite", arguments=arguments)
+
+
 def on_servers(arguments: Sequence[str], *, quiet: bool) -> tuple[Job, str]:
     """The run on PostgreSQL and Redis; and why it is left out, or nothing."""
     database, broker = postgresql(), redis()
@@ -156,19 +161,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chaos", action="store_true")
     options, rest = parser.parse_known_args()
-    tests = ["tests/chaos" if options.chaos else "tests", *rest]
     print("Looking for servers and a browser:", flush=True)
-    sqlite = Job(name="SQLite, broker in a folder", folder="sqlite", arguments=tests)
     if options.chaos:
         # Kills and races have the machine to themselves.
-        others = [on_servers(tests, quiet=False)]
-        results = {job.name: why or job.run() for job, why in [(sqlite, ""), *others]}
+        workers, tests = 1, ["tests/chaos", *rest]
+        jobs = [(on_sqlite(tests), ""), on_servers(tests, quiet=False)]
     else:
-        others = [on_servers([*tests, "--with-database"], quiet=True), in_browser(rest)]
-        with ThreadPoolExecutor(1) as lane:
-            beside = lane.submit(lambda: {job.name: why or job.run() for job, why in others})
-            results = {sqlite.name: sqlite.run(), **beside.result()}
-    for job, why in others:
+        # The longest first, so that both cores have something to do until the end.
+        workers, tests = 2, ["tests", *rest]
+        with_one = [*tests, "--database=only"]
+        pure = Job(name="No database", folder="pure", arguments=[*tests, "--database=never"], quiet=True)
+        jobs = [on_servers(with_one, quiet=True), (on_sqlite(with_one), ""), in_browser(rest), (pure, "")]
+    with ThreadPoolExecutor(workers) as cores:
+        running = {job.name: cores.submit(lambda job=job, why=why: why or job.run()) for job, why in jobs}
+        results = {name: done.result() for name, done in running.items()}
+    for job, why in jobs:
         if job.quiet and not why:
             print(f"\n=== {job.name}\n{job.said.read_text(errors='replace')}", flush=True)
     print("\n=== Summary")

@@ -80,35 +80,32 @@ def test_a_killed_web_process_comes_back_and_visitors_wait(product: Product) -> 
     assert product.children()["serve"] != first
 
 
-def test_a_busy_port_is_said_and_another_taken(product: Product, second_var: Path) -> None:
+def test_a_busy_port_is_said_and_another_taken_which_answers(product: Product, second_var: Path) -> None:
     busy = product.address.rpartition(":")[2]
     second = Product(second_var, "--port", busy)
     try:
         assert second.address != product.address
+        assert httpx.get(f"{second.address}/healthz", timeout=1).status_code == 200
         assert f"Port {busy} is busy" in second.output
+        ends_cleanly(second, signal.SIGTERM)
     finally:
         second.end()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_cleanly(second_var: Path, number: signal.Signals) -> None:
+def test_interrupted_it_ends_cleanly(second_var: Path) -> None:
     running = Product(second_var, "--port", "0")
     try:
-        running.wait_until_ready()
-        children = running.children().values()
-        assert running.stop(number) == 0, running.output
-        assert not any(alive(pid) for pid in children)
-        assert "Traceback" not in running.output
+        ends_cleanly(running, signal.SIGINT)
     finally:
         running.end()
 
 
-def test_the_address_is_said_when_it_answers(second_var: Path) -> None:
-    running = Product(second_var, "--port", "0")
-    try:
-        assert httpx.get(f"{running.address}/healthz", timeout=1).status_code == 200
-    finally:
-        running.end()
+def ends_cleanly(running: Product, number: signal.Signals) -> None:
+    running.wait_until_ready()
+    children = running.children().values()
+    assert running.stop(number) == 0, running.output
+    assert not any(alive(pid) for pid in children)
+    assert "Traceback" not in running.output
 
 
 def test_a_second_one_on_the_same_data_says_where_the_first_runs(product: Product, var: Path) -> None:
