@@ -88,7 +88,11 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 
 def _commit_without_the_disk() -> None:
     """What a killed process committed stays; only a machine that fails would lose some of a test's rows."""
-    if connection.vendor == "postgresql":
+    if connection.vendor == "sqlite":
+        options = connection.settings_dict["OPTIONS"]
+        options["init_command"] += "PRAGMA synchronous=OFF;"
+        connection.close()
+    else:
         with connection.cursor() as cursor:
             name = connection.ops.quote_name(connection.settings_dict["NAME"])
             cursor.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
