@@ -206,7 +206,7 @@ def test_a_plan_is_written_in_versions_and_marked(keeper: Keeper) -> None:
     with pytest.raises(PlanChanged):
         store.mark_step(step="look", status="done", note="")
     first = Intent(steps=[LOOK, PAY], assumptions={"late": "It is too late"})
-    assert store.write_plan(key="1/work/plan.write/1", intent=first, base=0) == 1
+    assert store.write_plan(key="1/pay/plan.write/1", intent=first, base=0) == 1
     store.mark_step(step="photo", status="done", note="sharp")
     store.mark_step(step="photo", status="done", note="sharp")
     store.mark_step(step="look", status="running", note="")
@@ -215,7 +215,7 @@ def test_a_plan_is_written_in_versions_and_marked(keeper: Keeper) -> None:
     assert (plan.version, dict(plan.assumptions)) == (1, {"late": "It is too late"})
     assert statuses(plan) == {"look": "running", "photo": "done", "pay": "pending"}
     second = Intent(steps=[PAY, LOOK], contradicted="late", because="It is not")
-    assert store.write_plan(key="1/work/plan.write/2", intent=second, base=None) == 2
+    assert store.write_plan(key="1/pay/plan.write/2", intent=second, base=None) == 2
     assert statuses(store.plan()) == {"look": "running", "photo": "done", "pay": "pending"}
     assert [step.id for step in (store.plan() or pytest.fail("no plan")).steps] == ["pay", "look"]
 
