@@ -212,6 +212,21 @@ def get_record(branch: UUID, name: str) -> Call[wire.RecordOut]:
     return _get(_path("branches", branch, "records", name), wire.RecordOut)
 
 
+def list_records(branch: UUID, *, cursor: str | None = None) -> Call[wire.RecordList]:
+    """What a branch remembers, newest first; `cursor` is the `next` of the page before."""
+    return _get(_path("branches", branch, "records"), wire.RecordList, cursor=cursor)
+
+
+def list_tool_calls(branch: UUID, *, cursor: str | None = None) -> Call[wire.ToolCallList]:
+    """The tool calls of a branch, newest first; `cursor` is the `next` of the page before."""
+    return _get(_path("branches", branch, "tool-calls"), wire.ToolCallList, cursor=cursor)
+
+
+def sleep(branch: UUID, body: wire.SleepBody) -> Call[wire.SleepOut]:
+    """Give a branch up until a time; it is in `resumptions` then. Nothing happens when that has come."""
+    return _post(_path("branches", branch, "sleep"), wire.SleepOut, body)
+
+
 def register_tool(name: str, body: wire.ToolRegister) -> Call[wire.ToolOut]:
     """Describe a tool; again with the same description changes nothing."""
     return Call(method="PUT", path=_path("tools", name), answer=wire.ToolOut, body=body)

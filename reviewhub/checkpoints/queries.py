@@ -90,6 +90,11 @@ def head_of(branch: Branch) -> Checkpoint | None:
     return None if branch.head is None else _with_schema().filter(pk=branch.head).first()
 
 
+def up_to_step(branch: Branch, step: int) -> Checkpoint | None:
+    """The newest checkpoint of a branch's own that is of this step of the run or an earlier one."""
+    return _with_schema().filter(branch=branch, step__lte=step).order_by("-number").first()
+
+
 def in_run(run_id: uuid.UUID, checkpoint_id: uuid.UUID) -> Checkpoint | None:
     """A checkpoint of the run, if there is such a one."""
     return _with_schema().filter(run_id=run_id, pk=checkpoint_id).first()

@@ -34,6 +34,12 @@ class PauseOpened(Payload):
         return counted(self.calls, "tool call")
 
 
+@kind("branch.sleeping", says="{actor} has nothing to do before {until}")
+class BranchSleeping(Payload):
+    branch: str
+    until: str
+
+
 @kind("call.allowed", says="Policy allowed {tool}: {because}")
 class CallAllowed(Payload):
     tool: str

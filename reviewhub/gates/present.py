@@ -168,6 +168,8 @@ def _call(call: ToolCall, around: Around) -> wire.ToolCallOut:
         fields["result"] = canonical.reread(call.result)
     if call.error is not None:
         fields["error"] = call.error
+    if call.partial is not None:
+        fields["partial"] = canonical.reread(call.partial)
     return wire.ToolCallOut(**fields)
 
 

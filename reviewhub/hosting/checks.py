@@ -1,4 +1,4 @@
-"""System check E003: a graph named in the settings cannot be loaded, or cannot work."""
+"""System checks: E003, a graph named in the settings cannot be loaded or cannot work; W001, one that may surprise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def graphs_work(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
     found: list[checks.CheckMessage] = []
     for name in settings.HOSTED_GRAPHS:
         try:
-            graph_of(name)
+            graph = graph_of(name)
         except GraphError as error:
             found.append(checks.Error(f"hosted graph {name}: {error}", id="reviewhub.E003"))
+        else:
+            found += [checks.Warning(warning, id="reviewhub.W001") for warning in graph.warnings()]
     return found

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from reviewhub_agents.runtime.replay import step_of
+
+from reviewhub.core import keyset
 from reviewhub.core.errors import NotFound
+from reviewhub.core.keyset import Page
 from reviewhub.hosting.models import Record
 from reviewhub.runs.models import Branch
+from reviewhub.toolcalls.models import ToolCall
+
+PAGE = 100
 
 
 def record_of(*, branch: Branch, key: str) -> Record:
@@ -13,3 +22,35 @@ def record_of(*, branch: Branch, key: str) -> Record:
     if row is None:
         raise NotFound("Nothing is recorded under this key.")
     return row
+
+
+def records_of(*, branch: Branch, cursor: str) -> Page[Record]:
+    """What a branch keeps, the newest first. Raises Invalid for a cursor of another list."""
+    rows = Record.objects.filter(branch=branch)
+    if cursor:
+        (last,) = keyset.read(cursor, length=1)
+        if type(last) is not int:
+            raise keyset.bad_cursor()
+        rows = rows.filter(pk__lt=last)
+    return keyset.cut(list(rows.order_by("-pk")[: PAGE + 1]), limit=PAGE, key=lambda row: [row.pk])
+
+
+def records_since(*, branch: Branch, step: int) -> Iterator[Record]:
+    """What a branch kept in step `step` of its run and later. Steps only grow, so older rows are not read."""
+    for row in Record.objects.filter(branch=branch).order_by("-pk").iterator(chunk_size=PAGE):
+        if 0 <= step_of(row.key) < step:
+            return
+        if step_of(row.key) >= step:
+            yield row
+
+
+def calls_since(*, branch: Branch, step: int) -> list[ToolCall]:
+    """The calls that a branch asked for in step `step` of its run and later."""
+    found: list[ToolCall] = []
+    rows = ToolCall.objects.filter(branch=branch, pause__isnull=False).order_by("-created_at", "-id")
+    for row in rows.iterator(chunk_size=PAGE):
+        if 0 <= step_of(row.call_id) < step:
+            break
+        if step_of(row.call_id) >= step:
+            found.append(row)
+    return found

@@ -6,9 +6,10 @@ import secrets
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
-from django.db import transaction
+from django.db import connections, transaction
 from reviewhub_agents import canonical, wire
 from reviewhub_agents.runtime import messages
 from reviewhub_agents.runtime.errors import PlanChanged
@@ -17,6 +18,7 @@ from reviewhub_agents.runtime.store import (
     Declaration,
     Intent,
     Kept,
+    Ledger,
     Loaded,
     Permit,
     Plan,
@@ -28,7 +30,8 @@ from reviewhub_agents.runtime.store import (
 )
 
 from reviewhub.checkpoints.load import load
-from reviewhub.checkpoints.queries import head_of
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.queries import head_of, up_to_step
 from reviewhub.core import faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
@@ -40,13 +43,14 @@ from reviewhub.gates.mark_steps import mark_steps
 from reviewhub.gates.outcome import outcome
 from reviewhub.gates.pause import pause
 from reviewhub.gates.plan import plan
-from reviewhub.gates.present import pause_out
+from reviewhub.gates.present import calls_out, pause_out
 from reviewhub.gates.present_plans import plan_out
 from reviewhub.gates.progress import progress
 from reviewhub.gates.set_aside import setting_aside
+from reviewhub.gates.sleep import sleep
 from reviewhub.hosting.declare import declare
 from reviewhub.hosting.keep_record import keep_record
-from reviewhub.hosting.queries import record_of
+from reviewhub.hosting.queries import calls_since, record_of, records_since
 from reviewhub.plans.queries import in_force
 from reviewhub.resumptions.claim import Claimed
 from reviewhub.resumptions.complete import complete
@@ -73,15 +77,7 @@ class BranchStore:
         head = head_of(self._branch)
         if head is None:
             return Loaded(input=self._run.input, snapshot=None)
-        schema = head.state_schema
-        snapshot = Snapshot(
-            id=str(head.pk),
-            node=head.node,
-            step=head.step,
-            state=load(head),
-            written_as=WrittenAs(name=schema.name, version=schema.version) if schema else None,
-        )
-        return Loaded(input=self._run.input, snapshot=snapshot)
+        return Loaded(input=self._run.input, snapshot=_snapshot(head))
 
     def declare(self, declaration: Declaration) -> None:
         """Says what the states are that are saved from now on."""
@@ -115,24 +111,29 @@ class BranchStore:
 
     def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
         """Asks for calls, or finds the pause made under the same key."""
+        at = messages.checkpoint_in(
+            parent=str(self._branch.head) if self._branch.head else None,
+            snapshot=snapshot,
+            written_as=self._written_as,
+        )
         body = messages.pause_body(
             branch=self._branch.name,
-            snapshot=snapshot,
+            checkpoint=at,
             proposals=list(proposals),
             kind=wire.ResumeKind.HOSTED,
             epoch=self._epoch,
         )
-        asked = {name: value for name, value in body.to_tree().items() if name != "epoch"}
         with _translated():
             made = pause(
                 run=self._run,
                 agent=self._agent,
                 body=body,
-                # Another process asks the same in another epoch.
-                body_digest=canonical.body_digest(asked),
+                body_digest=messages.asked_digest(body),
                 key=f"{self._branch.pk}/{key}",
                 actor=self._actor,
             )
+        if made.created and snapshot.id == "":
+            self._branch.head = made.pause.checkpoint_id
         return messages.stop_of(pause_out(made.pause), list(proposals))
 
     def consume(self, call: Call, *, facts: dict[str, Any]) -> Permit:
@@ -171,6 +172,36 @@ class BranchStore:
         """Records a result; the first one under a key stays."""
         with _translated():
             keep_record(branch_id=self._branch.pk, key=key, value=messages.kept_text(kept), epoch=self._epoch)
+
+    def ledger(self, since: int) -> Ledger:
+        """What this branch recorded at places of step `since` and later."""
+        records = {
+            row.key: messages.kept_of(row.value) for row in records_since(branch=self._branch, step=since)
+        }
+        calls = calls_out(calls_since(branch=self._branch, step=since))
+        return Ledger(records=records, calls={call.call_id: messages.call_of(call) for call in calls})
+
+    @setting_aside()
+    def nearest(self, step: int) -> Snapshot | None:
+        """The newest snapshot of this branch that is not after `step`."""
+        found = up_to_step(self._branch, step)
+        return None if found is None else _snapshot(found)
+
+    def sleep(self, *, until: str) -> bool:
+        """Whether it is that time; if not, this waking is done and another one will be due."""
+        with _translated(), transaction.atomic():
+            return sleep(
+                branch_id=self._branch.pk,
+                until=datetime.fromisoformat(until),
+                epoch=self._epoch,
+                kind="hosted",
+                actor=self._actor,
+                waking=self._resumption,
+            )
+
+    def leave_thread(self) -> None:
+        """Closes the thread's own connections to the database."""
+        connections.close_all()
 
     def plan(self) -> Plan | None:
         """The plan in force; None when there is none."""
@@ -219,6 +250,18 @@ class BranchStore:
         """Raises Fenced when somebody else has the branch. Leases are renewed by `hosting.heart`, in a thread."""
         with _translated(), transaction.atomic():
             check(locked_branch(self._branch.pk), self._epoch)
+
+
+def _snapshot(row: Checkpoint) -> Snapshot:
+    """A checkpoint with its state, whose hash is checked."""
+    schema = row.state_schema
+    return Snapshot(
+        id=str(row.pk),
+        node=row.node,
+        step=row.step,
+        state=load(row),
+        written_as=WrittenAs(name=schema.name, version=schema.version) if schema else None,
+    )
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from reviewhub_agents import canonical, runtime, wire
+from reviewhub_agents import runtime, wire
 from reviewhub_agents.runtime import messages
 from reviewhub_agents.runtime.errors import ReplayDiverged
 from reviewhub_agents.runtime.store import (
@@ -13,6 +13,7 @@ from reviewhub_agents.runtime.store import (
     Declaration,
     Intent,
     Kept,
+    Ledger,
     Loaded,
     Permit,
     Plan,
@@ -82,18 +83,17 @@ class _Kept:
         """The pause that was made under this key, or the end."""
         body = messages.pause_body(
             branch=self._branch.name,
-            snapshot=snapshot,
+            checkpoint=messages.checkpoint_in(parent=None, snapshot=snapshot, written_as=None),
             proposals=list(proposals),
             kind=wire.ResumeKind.HOSTED,
             epoch=None,
         )
-        asked = {name: value for name, value in body.to_tree().items() if name != "epoch"}
         run = self._branch.run
         try:
             before = answered(
                 scope=f"pause:{run.agent_id}:{run.pk}",
                 key=f"{self._branch.pk}/{key}",
-                body_digest=canonical.body_digest(asked),
+                body_digest=messages.asked_digest(body),
             )
         except IdempotencyConflict as error:
             raise ReplayDiverged(f"{key} asked for something else before") from error
@@ -124,6 +124,20 @@ class _Kept:
     def keep(self, key: str, kept: Kept) -> None:
         """Nothing new is recorded."""
         _reached(f"would record {key}")
+
+    def ledger(self, since: int) -> Ledger:
+        """Not asked for: what was done and is not asked for again is found when the branch is resumed."""
+        return Ledger()
+
+    def nearest(self, step: int) -> Snapshot | None:
+        """Only the head is looked at."""
+
+    def sleep(self, *, until: str) -> bool:
+        """It would sleep, perhaps."""
+        _reached(f"would go on at {until}")
+
+    def leave_thread(self) -> None:
+        """There is no other thread."""
 
     def plan(self) -> Plan | None:
         """The plan in force."""

@@ -5,10 +5,19 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection
 
+from reviewhub.core import keyset
+from reviewhub.core.keyset import Page
+from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import CallVersion, Decision, Grant, ToolCall
 from reviewhub.toolcalls.states import CallState, GrantState
 
+PAGE = 100
 ACTED = (CallState.STARTED, CallState.UNKNOWN, CallState.SUCCEEDED)
+
+
+def calls_of(*, branch: Branch, cursor: str) -> Page[ToolCall]:
+    """The calls of a branch, the newest first. Raises Invalid for a cursor of another list."""
+    return keyset.newest_first(ToolCall.objects.filter(branch=branch), cursor=cursor, limit=PAGE)
 
 
 def arguments_of(call: ToolCall, version: int | None = None) -> str:

@@ -51,6 +51,8 @@ class InMemory:
         self.kept.decide(type_, **said)
 
     def over(self) -> Store:
+        if self.kept.state == "sleeping":
+            self.kept.wake()
         return self.store
 
     def ended(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -184,6 +186,75 @@ def test_the_first_record_stays(keeper: Keeper) -> None:
     store.keep("1/step/x/1", Kept(digest="e", value="2"))
     assert store.kept("1/step/x/1") == Kept(digest="d", value='{"n":1.50}')
     assert keeper.over().kept("1/step/x/1") == Kept(digest="d", value='{"n":1.50}')
+
+
+def test_a_new_snapshot_is_saved_with_the_pause(keeper: Keeper) -> None:
+    first = saved(keeper.store)
+    new = Snapshot(id="", node="work", step=1, state=STATE)
+    stop = keeper.store.pause(key="1/work/pause/1", snapshot=new, proposals=asked(key="1/work/pause/1"))
+    assert stop.checkpoint not in {"", first.id}
+    store = keeper.store
+    assert store.load().snapshot == replace(new, id=stop.checkpoint)
+    keeper.decide("approve")
+    store = keeper.over()
+    head = store.load().snapshot or pytest.fail("no head")
+    # Another process stands on what was saved along, and finds the same pause.
+    again = store.pause(key="1/work/pause/1", snapshot=head, proposals=asked(key="1/work/pause/1"))
+    assert (again.id, again.checkpoint) == (stop.id, head.id)
+    assert store.save(node="end", step=2, state=STATE).id != head.id
+
+
+def test_a_read_stands_on_whatever_is_saved(keeper: Keeper) -> None:
+    first = saved(keeper.store)
+    stop = keeper.store.pause(key="a", snapshot=first, proposals=asked("read"))
+    later = keeper.store.save(node="work", step=1, state=STATE)
+    assert keeper.store.pause(key="a", snapshot=later, proposals=asked("read")) == stop
+
+
+def test_the_ledger_has_what_was_recorded_since_a_step(keeper: Keeper) -> None:
+    store = keeper.store
+    snapshot = saved(store)
+    for step in (0, 1, 2):
+        store.keep(f"{step}/work/x/1", Kept(digest="d", value=f"{step}"))
+        place = f"{step}/work/pause/1"
+        store.pause(key=place, snapshot=snapshot, proposals=asked("read", key=place))
+    store.keep("other", Kept(digest="d", value="9"))
+    everything = store.ledger(0)
+    assert sorted(everything.records) == ["0/work/x/1", "1/work/x/1", "2/work/x/1"]
+    assert sorted(everything.calls) == [f"{n}/work/pause/1.0" for n in range(3)]
+    late = keeper.over().ledger(2)
+    assert late.records == {"2/work/x/1": Kept(digest="d", value="2")}
+    assert late.calls["2/work/pause/1.0"].state == "allowed"
+    assert late.places() == {"2/work/x/1", "2/work/pause/1"}
+
+
+def test_the_nearest_snapshot_before_a_step(keeper: Keeper) -> None:
+    store = keeper.store
+    assert store.nearest(5) is None
+    by_step = {step: store.save(node="work", step=step, state=STATE) for step in (0, 4, 5, 9)}
+    assert [(store.nearest(step) or by_step[0]).step for step in (0, 3, 4, 8, 99)] == [0, 0, 4, 5, 9]
+    assert store.nearest(6) == by_step[5]
+
+
+def test_who_sleeps_holds_nothing_and_is_woken(keeper: Keeper) -> None:
+    saved(keeper.store)
+    assert keeper.store.sleep(until="2020-01-01T00:00:00+00:00")
+    keeper.store.heartbeat()  # that time had come, and nothing changed
+    assert not keeper.store.sleep(until=(datetime.now(UTC) + timedelta(minutes=30)).isoformat())
+    with pytest.raises(Fenced):
+        keeper.store.heartbeat()
+    store = keeper.over()
+    assert store.save(node="end", step=1, state=STATE).step == 1
+    store.finish(result="1")
+    assert keeper.ended() == "succeeded"
+
+
+def test_what_an_attempt_got_is_there_for_the_next(keeper: Keeper) -> None:
+    snapshot, stop = paused(keeper, "read")
+    keeper.store.consume(stop.calls[0], facts={})
+    keeper.store.progress(stop.calls[0], partial='{"rows":40}')
+    call = keeper.over().pause(key="a", snapshot=snapshot, proposals=asked("read")).calls[0]
+    assert call.partial == '{"rows":40}'
 
 
 LOOK = PlanStep(id="look", title="Look", steps=(PlanStep(id="photo", title="The photo"),))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from datetime import datetime
+from typing import Any, TypeVar
 from uuid import UUID
 
 from reviewhub_agents import canonical, wire
@@ -12,11 +13,13 @@ from reviewhub_agents.client import Client
 from reviewhub_agents.errors import ApiError, Invalid, NotFound
 from reviewhub_agents.runtime import messages
 from reviewhub_agents.runtime.errors import PlanChanged
+from reviewhub_agents.runtime.replay import step_of
 from reviewhub_agents.runtime.store import (
     Call,
     Declaration,
     Intent,
     Kept,
+    Ledger,
     Loaded,
     Permit,
     Plan,
@@ -26,6 +29,8 @@ from reviewhub_agents.runtime.store import (
     Stop,
     WrittenAs,
 )
+
+R = TypeVar("R")
 
 
 class HttpStore:
@@ -78,10 +83,12 @@ class HttpStore:
         return Snapshot(id=str(self._head), node=node, step=step, state=state, written_as=self._written_as)
 
     def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
-        """Asks for calls, or finds the pause made under the same key."""
+        """Asks for calls, or finds the pause made under the same key; a new snapshot is saved before it."""
+        if snapshot.id == "":
+            snapshot = self.save(node=snapshot.node, step=snapshot.step, state=snapshot.state)
         body = messages.pause_body(
             branch=self._name,
-            snapshot=snapshot,
+            checkpoint=wire.CheckpointIn(id=UUID(snapshot.id)),
             proposals=list(proposals),
             kind=wire.ResumeKind.POLL,
             epoch=self._epoch,
@@ -131,6 +138,53 @@ class HttpStore:
         with _translated():
             self._client.record(self._branch, key, body)
 
+    def ledger(self, since: int) -> Ledger:
+        """What this branch recorded at places of step `since` and later; older pages are not asked for."""
+        records = {
+            row.key: messages.kept_of(canonical.dumps(row.value))
+            for row in _newer(self._records(), since, lambda row: row.key)
+        }
+        calls = _newer(self._calls(), since, lambda call: call.call_id)
+        return Ledger(records=records, calls={call.call_id: messages.call_of(call) for call in calls})
+
+    def _records(self) -> Iterator[wire.RecordOut]:
+        cursor: str | None = None
+        while cursor != "":
+            with _translated():
+                page = self._client.list_records(self._branch, cursor=cursor)
+            yield from page.items
+            cursor = page.next or ""
+
+    def _calls(self) -> Iterator[wire.ToolCallOut]:
+        cursor: str | None = None
+        while cursor != "":
+            with _translated():
+                page = self._client.list_tool_calls(self._branch, cursor=cursor)
+            yield from page.items
+            cursor = page.next or ""
+
+    def nearest(self, step: int) -> Snapshot | None:
+        """The newest snapshot of this branch that is not after `step`."""
+        cursor: str | None = None
+        while cursor != "":
+            with _translated():
+                page = self._client.list_checkpoints(self._run, branch=str(self._branch), cursor=cursor)
+            for one in page.items:
+                if one.step <= step:
+                    with _translated():
+                        return messages.snapshot_of(self._client.get_checkpoint(one.id, state="full"))
+            cursor = page.next or ""
+        return None
+
+    def sleep(self, *, until: str) -> bool:
+        """Whether it is that time; if not, `GET /resumptions` has the branch then."""
+        body = wire.SleepBody(until=datetime.fromisoformat(until), epoch=self._epoch)
+        with _translated():
+            return self._client.sleep(self._branch, body).due
+
+    def leave_thread(self) -> None:
+        """The client's connections are shared by all threads."""
+
     def plan(self) -> Plan | None:
         """The plan in force; None when there is none."""
         with _translated():
@@ -177,6 +231,16 @@ class HttpStore:
         """Renews the lease; raises Fenced when another process holds the branch, or it goes on elsewhere."""
         with _translated():
             self._client.heartbeat(self._branch, wire.HeartbeatBody(epoch=self._epoch))
+
+
+def _newer(rows: Iterable[R], since: int, key: Callable[[R], str]) -> Iterator[R]:
+    """Those of step `since` and later, from rows of which the newest come first. Keys of other hands are passed by."""
+    for row in rows:
+        step = step_of(key(row))
+        if 0 <= step < since:
+            return
+        if step >= since:
+            yield row
 
 
 @contextmanager

@@ -22,8 +22,10 @@ BEAT_SECONDS = 20.0
 
 
 def register(client: Client, graph: Graph[S]) -> None:
-    """Tells the hub of the graph's tools: their arguments, effects and limits."""
+    """Tells the hub of the graph's tools: their arguments, effects and limits. Raises GraphError for a bad graph."""
     graph.check()
+    for warning in graph.warnings():
+        logger.warning("%s", warning)
     for tool in graph.tools.values():
         client.register_tool(
             tool.name,
@@ -44,7 +46,10 @@ def run_on(client: Client, graph: Graph[S], run_id: UUID, *, branch: str = "main
 
 
 def go_on(client: Client, graph: Graph[S], *, wait: float = 30.0, owner: str = "") -> int:
-    """Runs on whatever this agent may go on with, waiting up to `wait` seconds for something; how many that were."""
+    """Runs on whatever this agent may go on with, waiting up to `wait` seconds for something; how many that were.
+
+    A timer that runs out meanwhile is seen when that wait is over.
+    """
     found = client.resumptions(wait=wait).items
     for item in found:
         try:

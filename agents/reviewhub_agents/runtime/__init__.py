@@ -8,16 +8,24 @@ pause or a crash finds what it already did:
 * `ctx.gate(…)` and `ctx.ask_person(…)` ask people without running anything;
 * `ctx.model(…)` and `ctx.record(…)` keep a result and give the kept one to a replay;
 * `ctx.plan` writes what the agent intends, in versions, and how far it is;
-* `ctx.checkpoint()` saves the state inside a step.
+* `ctx.sleep_until(…)` gives the branch up until then; `ctx.log(…)` writes to the log and not to the state;
+* `ctx.fit(…)` makes a shorter prompt of a long conversation;
+* `ctx.checkpoint()` saves the state inside a step; `Checkpoints` says when it is saved otherwise.
+
+What no state can hold (connections, files, clients) is a declared `Resource`, `ctx.use(…)`.
 
 The engine knows neither Django nor HTTP: it talks to a `Store`.
 """
 
-from .context import Context
+from .async_context import AsyncContext
+from .context import Ask, Context
 from .engine import Ending, run
-from .errors import Fenced, GraphError, PlanChanged, ReplayDiverged, StateError, ToolError
+from .errors import ContextOverflow, Fenced, GraphError, PlanChanged, ReplayDiverged, StateError, ToolError
 from .graph import END, Graph
 from .models import Model, Scripted
+from .modes import Checkpoints
+from .rebuild import rebuild
+from .resources import Resource
 from .results import ToolResult
 from .states import StateType, Upgrade
 from .store import Plan, PlanStep
@@ -25,7 +33,11 @@ from .tools import Tool, ToolRun
 
 __all__ = [
     "END",
+    "Ask",
+    "AsyncContext",
+    "Checkpoints",
     "Context",
+    "ContextOverflow",
     "Ending",
     "Fenced",
     "Graph",
@@ -35,6 +47,7 @@ __all__ = [
     "PlanChanged",
     "PlanStep",
     "ReplayDiverged",
+    "Resource",
     "Scripted",
     "StateError",
     "StateType",
@@ -43,5 +56,6 @@ __all__ = [
     "ToolResult",
     "ToolRun",
     "Upgrade",
+    "rebuild",
     "run",
 ]

@@ -2,45 +2,54 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
 from reviewhub_agents import canonical
 
 from .errors import AskedAgain, Paused, ToolError
+from .loop import Engine, Loop
 from .recovery import Move, next_move
+from .resources import Opened
 from .results import ToolResult, result_of
-from .store import Call, Permit, Proposal, Snapshot, Status, Store
+from .store import Call, Permit, Proposal, Status, Stop, Store
 from .tools import Tool, ToolRun
 
-RETRY_SECONDS = 0.5
 MAX_ERROR = 2000
 GONE = "The process that ran it is gone; nobody knows whether it happened."
 
 
 class Calls:
-    """The tool calls of one step."""
+    """The tool calls of one process."""
 
-    def __init__(self, store: Store, tools: Mapping[str, Tool[Any]]) -> None:
+    def __init__(self, store: Store, tools: Mapping[str, Tool[Any]], resources: Opened, loop: Loop) -> None:
         self._store = store
         self._tools = tools
+        self._resources = resources
+        self._loop = loop
 
-    def settle(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> list[ToolResult]:
+    def settle(self, stop: Stop, proposals: Sequence[Proposal]) -> list[ToolResult]:
         """Brings every call of a pause to its end, in order, and returns the results.
 
         Raises:
             Paused: at least one call waits for people; the step has to unwind.
         """
-        stop = self._store.pause(key=key, snapshot=snapshot, proposals=proposals)
         facts = {proposal.key: proposal.facts for proposal in proposals}
         # Every call is answered before any runs: a branch that waits is given up, and nothing may run for it.
         if any(self._move(call) is Move.WAIT for call in stop.calls):
             raise Paused
-        return [result_of(self._finish(call, facts[call.key])) for call in stop.calls]
+        return [self._result(self._finish(call, facts[call.key])) for call in stop.calls]
+
+    def _result(self, call: Call) -> ToolResult:
+        tool = self._tools.get(call.tool)
+        misfit = tool.misfit(call.result) if tool and call.result is not None else ""
+        return result_of(call, misfit=misfit)
 
     def _finish(self, call: Call, facts: dict[str, Any]) -> Call:
         tries = 0
@@ -50,7 +59,7 @@ class Calls:
             if move is not Move.RUN:
                 raise Paused
             if tries:
-                time.sleep(RETRY_SECONDS * 2 ** (tries - 1))
+                time.sleep(self._tools[call.tool].pause_before(tries))
             call = self._attempt(call, facts)
             tries += 1
         return call
@@ -76,22 +85,36 @@ class Calls:
         if tool is None:  # a gate: the permit is all there is to it
             return "succeeded", permit.arguments, ""
         try:
-            return "succeeded", canonical.dumps(_perform(self._store, tool, call, permit)), ""
+            return "succeeded", canonical.dumps(self._perform(tool, call, permit)), ""
         except ToolError as error:
             return "failed", None, str(error)[:MAX_ERROR] or "The tool did not say why."
         except Exception as error:  # noqa: BLE001  whatever a tool raises: is it certain that nothing happened?
             said = f"{type(error).__name__}: {error}"[:MAX_ERROR]
             return ("unknown" if call.effect == "once" else "failed"), None, said
 
+    def _perform(self, tool: Tool[Any], call: Call, permit: Permit) -> Any:
+        try:
+            arguments = tool.arguments.model_validate_json(permit.arguments)
+        except ValidationError as error:
+            raise ToolError(f"the arguments do not fit: {error}") from error
+        engine = Engine()
 
-def _perform(store: Store, tool: Tool[Any], call: Call, permit: Permit) -> Any:
-    try:
-        arguments = tool.arguments.model_validate_json(permit.arguments)
-    except ValidationError as error:
-        raise ToolError(f"the arguments do not fit: {error}") from error
+        def keep(partial: Any) -> None:
+            text = canonical.dumps(partial)
+            if waits:
+                engine.hand_over(lambda: self._store.progress(call, partial=text))
+            else:
+                self._store.progress(call, partial=text)
 
-    def progress(partial: Any) -> None:
-        store.progress(call, partial=canonical.dumps(partial))
-
-    run = ToolRun(idempotency_key=permit.idempotency_key, attempt=permit.attempt, progress=progress)
-    return tool.run(arguments, run)
+        waits = inspect.iscoroutinefunction(tool.run)
+        run = ToolRun(
+            idempotency_key=permit.idempotency_key,
+            attempt=permit.attempt,
+            progress=keep,
+            partial=canonical.plain(canonical.reread(call.partial)) if call.partial else None,
+            use=self._resources.use,
+        )
+        if not waits:
+            return tool.run(arguments, run)
+        work = asyncio.wait_for(cast("Any", tool.run)(arguments, run), timeout=tool.time_limit)
+        return self._loop.run(work, engine=engine)

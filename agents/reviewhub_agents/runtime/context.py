@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import inspect
+import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from datetime import UTC, datetime, timedelta
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
 from reviewhub_agents import canonical, exact
 
-from .calls import Calls
-from .errors import GraphError, ReplayDiverged
+from .errors import ContextOverflow, GraphError, Paused, ReplayDiverged
+from .fit import estimate, fit
 from .models import Message, Model
 from .plans import Plans
+from .resources import Resource
 from .results import ToolResult
-from .state import GivenTypes, dump
-from .store import Effect, Kept, Proposal, Snapshot, Store
-from .tools import Tool
+from .state import dump
+from .store import Effect, Kept, Proposal, Snapshot
+from .work import Work
 
 S = TypeVar("S", bound=BaseModel)
+R = TypeVar("R")
 MAX_NAME = 100
+SHORTER = (0.5, 0.25, 0.125)
+"""What a prompt that the model refused is shortened to, in parts of what it was."""
+
+logger = logging.getLogger("reviewhub_agents.agent")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,30 +50,28 @@ class Ask:
 class Context(Generic[S]):
     """Given to a step together with the state.
 
-    Everything is found again by its place: which snapshot the step started from, what it asked for, and how often
-    it had asked for such a thing before. A replay that asks for something else in the same place raises ReplayDiverged.
+    Everything is found again by its place: at which step of the run it was asked for, what for, and how often the step
+    had asked for such a thing before. A replay that asks for something else in the same place raises ReplayDiverged.
     """
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        tools: Mapping[str, Tool[Any]],
-        model: Model | None,
-        state: S,
-        snapshot: Snapshot,
-        types: GivenTypes = (),
-    ) -> None:
-        """Made by the engine, one per step."""
-        self._store = store
-        self._tools = tools
-        self._model = model
+    def __init__(self, work: Work[S], state: S, *, part: str = "", ordered: bool = True) -> None:
+        """Made by the engine, one per step.
+
+        Args:
+            part: of a step whose parts run at the same time.
+            ordered: whether the step asks for one thing after the other.
+        """
+        self._work = work
         self._state = state
-        self._calls = Calls(store, tools)
-        self._types = types
-        self.snapshot = snapshot
-        self.plan = Plans(store, self._recorded)
+        self._part = part
+        self._ordered = ordered
         self._occurrences: Counter[str] = Counter()
+        self.plan = Plans(work.store, self._recorded)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The state at which this step began, and what the step is called; without id while it is not saved."""
+        return self._work.head.at
 
     def tool(
         self,
@@ -118,11 +125,15 @@ class Context(Generic[S]):
         )
 
     def model(self, messages: list[Message]) -> Message:
-        """The model's next message; a replay gets the one of the first time."""
-        if self._model is None:
-            raise GraphError("this agent has no model")
-        model = self._model
-        answer: Message = self.record(f"model:{model.name}", lambda: model.complete(messages), of=messages)
+        """The model's next message; a replay gets the one of the first time.
+
+        A prompt that the model refuses as too long is sent again, shortened as `fit` does. What is recorded is asked
+        for with the whole of `messages`, so that a replay need not come to the same shortening.
+        """
+        model = self.the_model()
+        answer: Message = self.record(
+            f"model:{model.name}", lambda: self._complete(model, messages), of=messages
+        )
         return answer
 
     def record(self, key: str, make: Callable[[], Any], *, of: Any = None) -> Any:
@@ -135,35 +146,121 @@ class Context(Generic[S]):
         """
         return self._recorded(key, lambda place: make(), of=of)
 
-    def _recorded(self, key: str, make: Callable[[str], Any], *, of: Any) -> Any:
-        place = self._place(key)
-        digest = canonical.body_digest(exact.pack(of, types=self._types))
-        kept = self._store.kept(place)
-        if kept is None:
-            kept = Kept(digest=digest, value=canonical.dumps(exact.pack(make(place), types=self._types)))
-            self._store.keep(place, kept)
-        elif kept.digest != digest:
-            raise ReplayDiverged(f"{place} was recorded for other arguments")
-        return exact.unpack(canonical.reread(kept.value), types=self._types, numbers=canonical.plain)
+    def fit(self, messages: Sequence[Message], tokens: int) -> list[Message]:
+        """A shorter prompt for the model, of at most `tokens`; the state keeps the whole conversation.
+
+        Counted by the model, if it has a method `count`, else estimated. Raises ContextOverflow when that cannot be.
+        """
+        return fit(messages, tokens, count=getattr(self._work.model, "count", estimate))
+
+    def sleep_until(self, when: datetime | timedelta) -> None:
+        """Goes on at `when`, or after it has passed. The branch is given up meanwhile: no worker waits.
+
+        Args:
+            when: a time with its zone, by the hub's clock; or how long from the first time on that this step asks.
+
+        Raises:
+            ValueError: the time has no zone.
+        """
+        if isinstance(when, datetime) and when.tzinfo is None:
+            raise ValueError(f"{when} says no time zone")
+        of = when.isoformat() if isinstance(when, datetime) else when.total_seconds()
+        until: str = self.record("sleep", lambda: _moment(when), of=of)
+        self._work.head.flush()
+        if not self._work.store.sleep(until=until):
+            raise Paused
+
+    def log(self, message: str, **fields: Any) -> None:
+        """Writes to the logger `reviewhub_agents.agent`, and never into the state.
+
+        The record has `agent`, `node`, `step`, `replay` (whether recorded results are being read again) and `fields`.
+        """
+        at = self.snapshot
+        extra = {"agent": self._work.agent, "node": at.node, "step": at.step, "fields": fields}
+        logger.info(message, extra=extra | {"replay": self._work.replay.going_on})
+
+    def use(self, resource: Resource[R]) -> R:
+        """A declared resource, made when it is used first in this process."""
+        return self._work.resources.use(resource)
 
     def checkpoint(self) -> None:
-        """Saves the state now; after a crash the step starts from its top with this state."""
-        self.save(node=self.snapshot.node)
+        """Saves the state now: a milestone. After a crash the step starts from its top with this state.
 
-    def save(self, *, node: str) -> Snapshot:
-        """Saves the state with `node` as the step to run next; the engine's own end of a step."""
-        text = dump(self._state, types=self._types)
-        self.snapshot = self._store.save(node=node, step=self.snapshot.step + 1, state=text)
+        Raises:
+            GraphError: in a part of a step, beside which others run.
+        """
+        if self._part:
+            raise GraphError("a part of a step has no checkpoints of its own; the step has")
+        self.arrive(node=self.snapshot.node, milestone=True)
+
+    def arrive(self, *, node: str, milestone: bool) -> None:
+        """The state is as it is to be with `node` as the step to run next; the engine's own end of a step."""
+        work = self._work
+        work.replay.ended(self.snapshot.step)
+        work.head.arrive(node=node, state=dump(self._state, types=work.states.types), milestone=milestone)
         self._occurrences.clear()
-        return self.snapshot
+
+    def the_model(self) -> Model:
+        """The agent's model. Raises GraphError when it has none."""
+        if self._work.model is None:
+            raise GraphError("this agent has no model")
+        return self._work.model
+
+    def _complete(self, model: Model, messages: list[Message]) -> Message:
+        for prompt in prompts(messages, self.fit):
+            try:
+                said: Any = model.complete(prompt)
+                return cast("Message", self._work.loop.run(said) if inspect.iscoroutine(said) else said)
+            except ContextOverflow:
+                logger.info("%s: a prompt of %d messages was too long", model.name, len(prompt))
+        raise ContextOverflow(f"{model.name} refuses this conversation however short")
+
+    def _recorded(self, key: str, make: Callable[[str], Any], *, of: Any) -> Any:
+        place, digest, kept = self.look(key, of)
+        return self.value(kept or self.keep(place, digest, make(place)))
+
+    def look(self, key: str, of: Any) -> tuple[str, str, Kept | None]:
+        """The next place for `key`, the digest of what is asked for there, and what was recorded.
+
+        Raises:
+            ReplayDiverged: it was recorded for something else.
+        """
+        place = self._place(key)
+        digest = canonical.body_digest(exact.pack(of, types=self._work.states.types))
+        self._work.head.touch()
+        kept = self._work.store.kept(place)
+        self._work.replay.met(place)
+        if kept is not None and kept.digest != digest:
+            raise ReplayDiverged(f"{place} was recorded for other arguments")
+        return place, digest, kept
+
+    def keep(self, place: str, digest: str, made: Any) -> Kept:
+        """Records what was made."""
+        value = canonical.dumps(exact.pack(made, types=self._work.states.types))
+        kept = Kept(digest=digest, value=value)
+        self._work.store.keep(place, kept)
+        return kept
+
+    def value(self, kept: Kept) -> Any:
+        """The value of a record, a new object each time."""
+        tree = canonical.reread(kept.value)
+        return exact.unpack(tree, types=self._work.states.types, numbers=canonical.plain)
 
     def _settle(self, asks: Sequence[Ask], effect: Effect | None) -> list[ToolResult]:
-        place = self._place("pause")
+        work, place = self._work, self._place("pause")
         proposals = [self._proposal(place, number, ask, effect) for number, ask in enumerate(asks)]
-        return self._calls.settle(key=place, snapshot=self.snapshot, proposals=proposals)
+        looked_at = any(not one.is_plain_read for one in proposals)
+        if not work.replay.met(place) and looked_at and self._ordered:
+            work.replay.refuse_new(place)
+        at = work.head.for_pause(needs_state=looked_at)
+        stop = work.store.pause(key=place, snapshot=at, proposals=proposals)
+        work.head.asked(at, stop)
+        results = work.calls.settle(stop, proposals)
+        work.head.finished_something()
+        return results
 
     def _proposal(self, place: str, number: int, ask: Ask, effect: Effect | None) -> Proposal:
-        tool = self._tools.get(ask.tool)
+        tool = self._work.tools.get(ask.tool)
         if tool is None and not ask.tool.startswith("rh."):
             raise GraphError(f"this agent has no tool {ask.tool}")
         return Proposal(
@@ -182,5 +279,24 @@ class Context(Generic[S]):
 
     def _place(self, what: str) -> str:
         self._occurrences[what] += 1
-        where = self.snapshot
-        return f"{where.step}/{where.node[:MAX_NAME]}/{what[:MAX_NAME]}/{self._occurrences[what]}"
+        at = self.snapshot
+        part = f"{self._part}/" if self._part else ""
+        return f"{at.step}/{at.node[:MAX_NAME]}/{part}{what[:MAX_NAME]}/{self._occurrences[what]}"
+
+
+def prompts(
+    messages: list[Message], shorten: Callable[[Sequence[Message], int], list[Message]]
+) -> Iterator[list[Message]]:
+    """The whole conversation, and then shorter and shorter ones, for as long as that goes."""
+    yield messages
+    whole = estimate(messages)
+    for share in SHORTER:
+        try:
+            yield shorten(messages, int(whole * share))
+        except ContextOverflow:
+            return
+
+
+def _moment(when: datetime | timedelta) -> str:
+    moment = when if isinstance(when, datetime) else datetime.now(UTC) + when
+    return moment.astimezone(UTC).isoformat()

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from contextlib import ExitStack
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel
 
 from reviewhub_agents import canonical
 
+from .async_context import AsyncContext
+from .calls import Calls
 from .context import Context
 from .errors import Paused, StateError
-from .graph import END, Graph
-from .store import Snapshot, Store
+from .graph import Graph, Step
+from .heads import END, Head
+from .loop import Engine, Loop, alone
+from .replay import Replay
+from .resources import Opened
+from .store import Ledger, Snapshot, Store
+from .work import Work
 
 S = TypeVar("S", bound=BaseModel)
 Ending = Literal["paused", "finished"]
@@ -20,8 +28,8 @@ Ending = Literal["paused", "finished"]
 def run(graph: Graph[S], store: Store) -> Ending:
     """Runs the branch that `store` keeps until it waits for people or is over.
 
-    A step begins with exactly the saved state and, after a pause or a crash, from its top: what it did through its
-    context is found again, all else it does again.
+    A step begins with exactly the state that the step before it left and, after a pause or a crash, the run goes on
+    from what was saved last: what was done through the context is found again, all else is done again.
 
     Raises:
         Fenced: another process holds the branch by now; there is nothing left to do here.
@@ -36,14 +44,46 @@ def run(graph: Graph[S], store: Store) -> Ending:
     if declaration is not None:
         store.declare(declaration)
     snapshot = loaded.snapshot or _first(graph, store, loaded.input)
+    ledger = store.ledger(snapshot.step) if loaded.snapshot else Ledger()
     try:
-        while snapshot.node != END:
-            snapshot = _step(graph, store, snapshot)
+        with ExitStack() as stack:
+            last = go_through(graph, begin(graph, store, snapshot, ledger, stack))
     except Paused:
         return "paused"
-    last = graph.states.load(snapshot.state, snapshot.written_as)
     store.finish(result=canonical.dumps(graph.result(last)))
     return "finished"
+
+
+def begin(graph: Graph[S], store: Store, snapshot: Snapshot, ledger: Ledger, stack: ExitStack) -> Work[S]:
+    """What a process needs to go on from a snapshot; `stack` closes it."""
+    loop = stack.enter_context(Loop())
+    resources = stack.enter_context(Opened(graph.resources, loop))
+    head = Head(
+        store,
+        snapshot,
+        mode=graph.checkpoints,
+        snapshot_every=graph.snapshot_every,
+        written_as=graph.states.written_as,
+    )
+    return Work(
+        agent=graph.name,
+        states=graph.states,
+        tools=graph.tools,
+        model=graph.model,
+        store=store,
+        head=stack.enter_context(head),
+        replay=Replay(ledger),
+        calls=Calls(store, graph.tools, resources, loop),
+        resources=resources,
+        loop=loop,
+    )
+
+
+def go_through(graph: Graph[S], work: Work[S], *, until: int | None = None) -> S:
+    """Runs step after step to the end, or to the beginning of step `until`; the state there."""
+    while work.head.at.node != END and work.head.at.step != until:
+        _step(graph, work)
+    return graph.states.load(work.head.at.state, work.head.at.written_as)
 
 
 def _first(graph: Graph[S], store: Store, given: str) -> Snapshot:
@@ -51,18 +91,29 @@ def _first(graph: Graph[S], store: Store, given: str) -> Snapshot:
     return store.save(node=graph.start, step=0, state=graph.states.dump(first))
 
 
-def _step(graph: Graph[S], store: Store, snapshot: Snapshot) -> Snapshot:
-    step = graph.steps.get(snapshot.node)
+def _step(graph: Graph[S], work: Work[S]) -> None:
+    at = work.head.at
+    step = graph.steps.get(at.node)
     if step is None:
-        raise StateError(f"this version of {graph.name} has no step {snapshot.node}")
-    state = graph.states.load(snapshot.state, snapshot.written_as)
-    context = Context(
-        store=store,
-        tools=graph.tools,
-        model=graph.model,
-        state=state,
-        snapshot=snapshot,
-        types=graph.types,
-    )
-    target = step.target(step.function(state, context))
-    return context.save(node=target)
+        raise StateError(f"this version of {graph.name} has no step {at.node}")
+    state = graph.states.load(at.state, at.written_as)
+    if step.is_async:
+        _awaited(step, state, work)
+        return
+    context = Context(work, state)
+    said: Any = step.function(state, context)  # type: ignore[arg-type]
+    context.arrive(node=step.target(said), milestone=step.milestone)
+
+
+def _awaited(step: Step[S], state: S, work: Work[S]) -> None:
+    engine = Engine()
+    context = AsyncContext(work, state, engine)
+    function: Any = step.function
+    try:
+        said = work.loop.run(alone(function(state, context)), engine=engine)
+    except BaseExceptionGroup as group:
+        # A task group wraps what one of its tasks raised; a pause is no error, wherever it happened.
+        if group.subgroup(Paused) is not None:
+            raise Paused from group
+        raise
+    context.arrive(node=step.target(said), milestone=step.milestone)

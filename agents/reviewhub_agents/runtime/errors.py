@@ -31,6 +31,10 @@ class PlanChanged(Exception):
     """Another version of the plan is in force than this step thinks, perhaps one that a person restored."""
 
 
+class ContextOverflow(Exception):
+    """A prompt is longer than the model takes. Raised by models; `ctx.model` shortens the prompt and asks again."""
+
+
 class ToolError(Exception):
     """For tools: the action did *not* happen. Any other exception leaves that open."""
 

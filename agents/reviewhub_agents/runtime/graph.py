@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar, overload
 
 from pydantic import BaseModel
 
 from reviewhub_agents import canonical
 
+from . import checks
+from .async_context import AsyncContext
 from .context import Context
 from .errors import GraphError
 from .models import Model
-from .state import check_storable
+from .modes import Checkpoints
+from .resources import Resource
 from .states import StateType, Upgrade
 from .store import Effect
 from .tools import A, Tool, ToolRun, declare
 
 S = TypeVar("S", bound=BaseModel)
-END = "end"
+R = TypeVar("R")
+END = checks.END
+SNAPSHOT_EVERY = 25
+
+Function: TypeAlias = (
+    Callable[[S, Context[S]], str | None] | Callable[[S, AsyncContext[S]], Awaitable[str | None]]
+)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +38,14 @@ class Step(Generic[S]):
     """A node: a function that changes the state and names the next step."""
 
     name: str
-    function: Callable[[S, Context[S]], str | None]
+    function: Function[S]
     to: tuple[str, ...]
+    milestone: bool = False
+
+    @property
+    def is_async(self) -> bool:
+        """Whether its function is `async` and gets an `AsyncContext`."""
+        return inspect.iscoroutinefunction(self.function)
 
     def target(self, said: str | None) -> str:
         """The next step. None means the only edge there is.
@@ -44,7 +61,7 @@ class Step(Generic[S]):
 
 
 class Graph(Generic[S]):
-    """An agent: a state, steps with declared edges, tools.
+    """An agent: a state, steps with declared edges, tools, resources.
 
     Example:
         agent = Graph("greeter", Greeting)
@@ -65,6 +82,8 @@ class Graph(Generic[S]):
         types: Iterable[type] | Mapping[str, type] = (),
         version: int | None = None,
         upgrades: Mapping[int, Upgrade] | None = None,
+        checkpoints: Checkpoints | str = Checkpoints.UNIT,
+        snapshot_every: int = SNAPSHOT_EVERY,
     ) -> None:
         """Puts an agent together.
 
@@ -73,6 +92,11 @@ class Graph(Generic[S]):
             types: enums that occur in fields whose annotation is Any; as a mapping also the names under which
                 states saved before know an enum that has moved since. Also what `Context.record` may meet.
             version, upgrades: of the state, as for `StateType`. Without a version states are saved without a schema.
+            checkpoints: when the state is saved.
+            snapshot_every: how many steps an event-sourced agent replays at most to rebuild a state.
+
+        Raises:
+            GraphError: there are no such checkpoints, or none would ever be made.
         """
         self.name = name
         self.state = state
@@ -81,37 +105,55 @@ class Graph(Generic[S]):
         self.model = model
         self.types = self.states.types
         self.result = result or (lambda last: canonical.reread(self.states.dump(last)))
+        if checkpoints not in set(Checkpoints) or snapshot_every < 1:
+            raise GraphError(f"{name}: no such checkpoints: {checkpoints!r}, every {snapshot_every} steps")
+        self.checkpoints = Checkpoints(checkpoints)
+        self.snapshot_every = snapshot_every
         self.steps: dict[str, Step[S]] = {}
         self.tools: dict[str, Tool[Any]] = {}
+        self.resources: dict[str, Resource[Any]] = {}
 
     @property
     def start(self) -> str:
         """The first step that was declared."""
         return next(iter(self.steps))
 
-    def step(
-        self, *, to: Sequence[str]
-    ) -> Callable[[Callable[[S, Context[S]], str | None]], Callable[[S, Context[S]], str | None]]:
-        """Declares a step; the first one is where runs start. `to` names every step it may go to."""
+    def step(self, *, to: Sequence[str], milestone: bool = False) -> Callable[[F], F]:
+        """Declares a step, a function `(state, ctx)`; the first one is where runs start.
 
-        def add(function: Callable[[S, Context[S]], str | None]) -> Callable[[S, Context[S]], str | None]:
+        Args:
+            to: every step it may go to.
+            milestone: whether the state is saved at its end, whatever the graph's `checkpoints` are.
+        """
+
+        def add(function: F) -> F:
             name = function.__name__
             if name in self.steps or name == END:
                 raise GraphError(f"{self.name}: there is a step {name} already")
-            self.steps[name] = Step(name=name, function=function, to=tuple(to))
+            self.steps[name] = Step(name=name, function=function, to=tuple(to), milestone=milestone)
             return function
 
         return add
 
     def tool(
-        self, name: str, *, effect: Effect, time_limit: int = 300, tries: int = 1, sentence: str = ""
+        self,
+        name: str,
+        *,
+        effect: Effect,
+        time_limit: int = 300,
+        tries: int = 1,
+        wait: float = 0.5,
+        result: Any = None,
+        sentence: str = "",
     ) -> Callable[[Callable[[A, ToolRun], Any]], Callable[[A, ToolRun], Any]]:
-        """Declares a tool.
+        """Declares a tool, a function or an `async` one.
 
         Args:
             effect: what running it twice means; `once` must not.
             time_limit: seconds after which a started call without an outcome counts as unknown.
             tries: how often a `read` or `idempotent` call is started when it fails.
+            wait: seconds before the first repeat; each further one waits twice as long.
+            result: the type of its results; one that does not fit is kept and marked, and not built upon.
             sentence: what people read first, a template over the arguments.
         """
 
@@ -119,48 +161,41 @@ class Graph(Generic[S]):
             if name in self.tools:
                 raise GraphError(f"{self.name}: there is a tool {name} already")
             self.tools[name] = declare(
-                function, name=name, effect=effect, time_limit=time_limit, tries=tries, sentence=sentence
+                function,
+                name=name,
+                effect=effect,
+                time_limit=time_limit,
+                tries=tries,
+                wait=wait,
+                result=result,
+                sentence=sentence,
             )
             return function
 
         return add
 
-    def check(self) -> None:
-        """Refuses a graph that cannot work: no step, a missing target, no way to or from a step, a bad state.
+    @overload
+    def resource(self, make: Callable[[], Iterator[R]]) -> Resource[R]: ...
+    @overload
+    def resource(self, make: Callable[[], AsyncIterator[R]]) -> Resource[R]: ...
+    @overload
+    def resource(self, make: Callable[[], R]) -> Resource[R]: ...
 
-        Raises:
-            GraphError: says what is wrong.
+    def resource(self, make: Callable[[], Any]) -> Resource[Any]:
+        """Declares what the agent needs and no state can hold: a connection, a file, a client.
+
+        `make` returns it, or yields it once and closes it after that; it is made anew in each process.
         """
-        if not self.steps:
-            raise GraphError(f"{self.name} has no step")
-        check_storable(self.state)
-        for step in self.steps.values():
-            if not step.to:
-                raise GraphError(
-                    f"{self.name}: step {step.name} goes nowhere; say to=[END] if it is the last"
-                )
-            for target in step.to:
-                if target != END and target not in self.steps:
-                    raise GraphError(f"{self.name}: step {step.name} goes to {target}, which is no step")
-        reached = self._reached()
-        for name in self.steps:
-            if name not in reached:
-                raise GraphError(f"{self.name}: no way leads to step {name}")
-        for name in self.steps:
-            if name not in self._ending():
-                raise GraphError(f"{self.name}: no way leads from step {name} to the end")
+        name = make.__name__
+        if name in self.resources:
+            raise GraphError(f"{self.name}: there is a resource {name} already")
+        self.resources[name] = Resource(name, make)
+        return self.resources[name]
 
-    def _reached(self) -> set[str]:
-        found, todo = set[str](), [self.start]
-        while todo:
-            name = todo.pop()
-            if name != END and name not in found:
-                found.add(name)
-                todo.extend(self.steps[name].to)
-        return found
+    def check(self) -> None:
+        """Refuses a graph that cannot work. Raises GraphError."""
+        checks.check(self)
 
-    def _ending(self) -> set[str]:
-        found = {END}
-        while more := {s.name for s in self.steps.values() if s.name not in found and found & set(s.to)}:
-            found |= more
-        return found
+    def warnings(self) -> list[str]:
+        """What works and may surprise, a sentence each."""
+        return checks.warnings(self)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from reviewhub_agents import canonical
 
 from .errors import AskedAgain, Fenced, GraphError, PlanChanged, ReplayDiverged
+from .replay import step_of
 from .store import (
     Call,
     Decided,
     Declaration,
     Intent,
     Kept,
+    Ledger,
     Loaded,
     Permit,
     Plan,
@@ -44,6 +47,8 @@ class MemoryStore:
     """Keeps one branch of one run while the process lives. `policy` answers; by default everything waits."""
 
     input: str = "{}"
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    sleeps_until: datetime | None = None
     policy: Policy = lambda proposal: "waiting"
     state: str = "running"
     result: str | None = None
@@ -55,7 +60,7 @@ class MemoryStore:
     schemas: dict[WrittenAs, str] = field(default_factory=dict)
     _written_as: WrittenAs | None = None
     _stops: dict[str, list[_Row]] = field(default_factory=dict)
-    _ids: dict[str, str] = field(default_factory=dict)
+    _ids: dict[str, tuple[str, str]] = field(default_factory=dict)
     _written: dict[str, tuple[Intent, int]] = field(default_factory=dict)
 
     def load(self) -> Loaded:
@@ -72,18 +77,17 @@ class MemoryStore:
     def save(self, *, node: str, step: int, state: str) -> Snapshot:
         """Saves a snapshot as the new head."""
         self._check()
-        made = Snapshot(id=str(uuid.uuid4()), node=node, step=step, state=state, written_as=self._written_as)
-        self.snapshots.append(made)
-        return made
+        return self._save(Snapshot(id="", node=node, step=step, state=state))
 
     def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
         """Asks for calls, or finds the pause made under the same key."""
         self._check()
         rows = self._stops.get(key)
         if rows is None:
+            known = snapshot if snapshot.id else self._save(snapshot)
             rows = [self._propose(proposal) for proposal in proposals]
             self._stops[key] = rows
-            self._ids[key] = str(uuid.uuid4())
+            self._ids[key] = (str(uuid.uuid4()), known.id)
             if any(row.call.state == "waiting" for row in rows):
                 self.state = "paused"
         elif [_asked(row.proposal) for row in rows] != [_asked(proposal) for proposal in proposals]:
@@ -104,6 +108,8 @@ class MemoryStore:
     def progress(self, call: Call, *, partial: str) -> None:
         """Keeps what a running tool has got so far."""
         self.partials.append(partial)
+        row = self._row(call)
+        row.call = replace(row.call, partial=partial)
 
     def outcome(
         self, call: Call, *, attempt: int, status: Status, result: str | None = None, error: str = ""
@@ -124,6 +130,34 @@ class MemoryStore:
         """Records a result; the first one under a key stays."""
         self._check()
         self.records.setdefault(key, kept)
+
+    def ledger(self, since: int) -> Ledger:
+        """What was recorded since a step."""
+        calls = {row.call.key: row.call for rows in self._stops.values() for row in rows}
+        return Ledger(
+            records={key: kept for key, kept in self.records.items() if step_of(key) >= since},
+            calls={key: call for key, call in calls.items() if step_of(key) >= since},
+        )
+
+    def nearest(self, step: int) -> Snapshot | None:
+        """The newest snapshot that is not after a step."""
+        return next((one for one in reversed(self.snapshots) if one.step <= step), None)
+
+    def sleep(self, *, until: str) -> bool:
+        """Whether it is that time by `clock`; `wake` lets the branch go on."""
+        self._check()
+        self.sleeps_until = datetime.fromisoformat(until)
+        if self.clock() >= self.sleeps_until:
+            return True
+        self.state = "sleeping"
+        return False
+
+    def wake(self) -> None:
+        """The timer of a branch that sleeps has run out, or somebody thinks so."""
+        self.state = "running"
+
+    def leave_thread(self) -> None:
+        """Nothing is kept for a thread."""
 
     def plan(self) -> Plan | None:
         """The plan in force."""
@@ -211,6 +245,11 @@ class MemoryStore:
         if self.state != "running":
             raise Fenced(f"the branch is {self.state}")
 
+    def _save(self, snapshot: Snapshot) -> Snapshot:
+        made = replace(snapshot, id=str(uuid.uuid4()), written_as=self._written_as)
+        self.snapshots.append(made)
+        return made
+
     def _propose(self, proposal: Proposal) -> _Row:
         state = self.policy(proposal)
         call = Call(
@@ -228,7 +267,8 @@ class MemoryStore:
         return next(row for rows in self._stops.values() for row in rows if row.call.id == call.id)
 
     def _stop(self, key: str) -> Stop:
-        return Stop(id=self._ids[key], calls=tuple(row.call for row in self._stops[key]))
+        stop, checkpoint = self._ids[key]
+        return Stop(id=stop, calls=tuple(row.call for row in self._stops[key]), checkpoint=checkpoint)
 
 
 _AFTER = {"reject": "denied", "respond": "skipped", "happened": "succeeded", "skip": "skipped"}

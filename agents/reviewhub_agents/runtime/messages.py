@@ -77,30 +77,66 @@ def checkpoint_save(
     written_as: WrittenAs | None,
 ) -> wire.CheckpointSave:
     """A snapshot to save as the new head."""
+    given = _checkpoint(parent=parent, node=node, step=step, state=state, written_as=written_as)
+    return wire.CheckpointSave(**given, branch=branch, epoch=epoch)
+
+
+def checkpoint_in(
+    *, parent: str | None, snapshot: Snapshot, written_as: WrittenAs | None
+) -> wire.CheckpointIn:
+    """A snapshot as part of a pause: the one that is saved, or the whole of it."""
+    if snapshot.id:
+        return wire.CheckpointIn(id=UUID(snapshot.id))
+    given = _checkpoint(
+        parent=parent,
+        node=snapshot.node,
+        step=snapshot.step,
+        state=snapshot.state,
+        written_as=written_as,
+    )
+    return wire.CheckpointIn(**given)
+
+
+def _checkpoint(
+    *, parent: str | None, node: str, step: int, state: str, written_as: WrittenAs | None
+) -> dict[str, Any]:
     tree = canonical.reread(state)
     assert isinstance(tree, dict), "a state is the text of a model"
-    given: dict[str, Any] = {
-        "branch": branch,
-        "parent": _id(parent),
-        "node": node,
-        "step": step,
-        "state": tree,
-    }
+    given: dict[str, Any] = {"parent": _id(parent), "node": node, "step": step, "state": tree}
     if written_as is not None:
         given["state_schema"] = wire.StateSchemaNamed(name=written_as.name, version=written_as.version)
-    return wire.CheckpointSave(**given, epoch=epoch)
+    return given
 
 
 def pause_body(
-    *, branch: str, snapshot: Snapshot, proposals: list[Proposal], kind: wire.ResumeKind, epoch: int | None
+    *,
+    branch: str,
+    checkpoint: wire.CheckpointIn,
+    proposals: list[Proposal],
+    kind: wire.ResumeKind,
+    epoch: int | None,
 ) -> wire.PauseBody:
-    """A pause at a snapshot that is saved already."""
+    """A pause at a checkpoint: one that is saved, or one to save along.
+
+    A plain read names no checkpoint: a process that takes over may stand on a later one when it asks again.
+    """
+    at: dict[str, Any] = {}
+    if not all(proposal.is_plain_read for proposal in proposals):
+        at["checkpoint"] = checkpoint
     return wire.PauseBody(
         branch=branch,
-        checkpoint=wire.CheckpointIn(id=UUID(snapshot.id)),
+        **at,
         tool_calls=[_tool_call(proposal) for proposal in proposals],
         resume=wire.Resume(kind=kind),
         epoch=epoch,
+    )
+
+
+def asked_digest(body: wire.PauseBody) -> str:
+    """The digest of what is asked for: another process asks the same in another epoch, and stands on what was saved."""
+    tree = body.to_tree()
+    return canonical.body_digest(
+        {name: value for name, value in tree.items() if name not in {"epoch", "checkpoint"}}
     )
 
 
@@ -189,7 +225,8 @@ def stop_of(out: wire.PauseOut, proposals: list[Proposal] | None = None) -> Stop
         asked = [(proposal.key, proposal.tool) for proposal in proposals]
         if asked != [(call.call_id, call.tool) for call in out.tool_calls]:
             raise ReplayDiverged("this step asked for other calls before")
-    return Stop(id=str(out.id), calls=tuple(_call(call) for call in out.tool_calls))
+    at = str(out.checkpoint.id) if out.checkpoint else ""
+    return Stop(id=str(out.id), calls=tuple(call_of(call) for call in out.tool_calls), checkpoint=at)
 
 
 def kept_text(kept: Kept) -> str:
@@ -237,7 +274,8 @@ def _step_of(out: wire.PlanStepOut) -> PlanStep:
     return PlanStep(id=out.id, title=out.title, status=out.status.value, steps=inner)
 
 
-def _call(out: wire.ToolCallOut) -> Call:
+def call_of(out: wire.ToolCallOut) -> Call:
+    """A call as its agent sees it."""
     decision = None
     if out.decision is not None:
         decision = Decided(
@@ -259,6 +297,7 @@ def _call(out: wire.ToolCallOut) -> Call:
         model_text=out.model_text,
         result=canonical.dumps(out.result) if out.was_given("result") else None,
         error=out.error or "",
+        partial=canonical.dumps(out.partial) if out.was_given("partial") else None,
     )
 
 

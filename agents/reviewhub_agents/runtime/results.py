@@ -9,15 +9,17 @@ from reviewhub_agents import canonical
 
 from .store import Call
 
-Outcome = Literal["done", "failed", "refused", "answered", "skipped"]
+Outcome = Literal["done", "invalid", "failed", "refused", "answered", "skipped"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolResult:
     """How a call ended, for the step and for the model.
 
-    done: it ran, `value` is its result. failed: it ran and did nothing, `error` says why. refused: nothing ran
-    (rejected, denied by policy, or out of time). answered: a person gave `value` instead of letting it run.
+    done: it ran, `value` is its result. invalid: it ran, and what it returned is not what its declaration says: kept
+    in the ledger, `error` says where it differs, and there is no value to build upon.
+    failed: it ran and did nothing, `error` says why. refused: nothing ran (rejected, denied by policy, or out of time).
+    answered: a person gave `value` instead of letting it run.
     skipped: nothing ran, nobody minds (withdrawn, cancelled, or a person said to go on without it).
     """
 
@@ -40,16 +42,18 @@ class ToolResult:
         return self.decision == "edit"
 
 
-def result_of(call: Call) -> ToolResult:
-    """The result of a call that is over."""
+def result_of(call: Call, *, misfit: str = "") -> ToolResult:
+    """The result of a call that is over. `misfit` says why its result is not one that the tool may give."""
     outcome, text = _outcome(call)
+    if outcome == "done" and misfit:
+        outcome, text = "invalid", None
     decision = call.decision
     return ToolResult(
         outcome=outcome,
         decision=decision.type if decision else "",
         by=decision.by_name if decision else "",
         value=canonical.plain(canonical.reread(text)) if text is not None else None,
-        error=call.error,
+        error=call.error if outcome != "invalid" else f"The result is not as declared: {misfit}",
         message=decision.message if decision else "",
         model_text=call.model_text,
     )

@@ -36,7 +36,10 @@ class Declaration:
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """A saved state: the step to run next, how many snapshots came before it, and what it was saved as."""
+    """A state between two steps: the step to run next, how many were before it, and what it is saved as.
+
+    Without `id` it is not saved yet.
+    """
 
     id: str
     node: str
@@ -60,6 +63,11 @@ class Proposal:
     facts: dict[str, Any] = field(default_factory=dict)
     allowed_decisions: Sequence[str] | None = None
     deadline: str | None = None  # ISO 8601 duration
+
+    @property
+    def is_plain_read(self) -> bool:
+        """Whether nothing depends on it but what is read: no gate, no question, no effect."""
+        return self.effect == "read" and not self.tool.startswith("rh.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,14 +96,16 @@ class Call:
     model_text: str = ""
     result: str | None = None
     error: str = ""
+    partial: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stop:
-    """A pause with its calls, in the order in which they were proposed."""
+    """A pause with its calls, in the order in which they were proposed. `checkpoint` is the id of what it stands on."""
 
     id: str
     calls: tuple[Call, ...]
+    checkpoint: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +123,18 @@ class Kept:
 
     digest: str
     value: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ledger:
+    """What a branch recorded since some step, by key: results, and tool calls."""
+
+    records: Mapping[str, Kept] = field(default_factory=dict)
+    calls: Mapping[str, Call] = field(default_factory=dict)
+
+    def places(self) -> set[str]:
+        """The places in the agent's code: the calls of one pause share theirs."""
+        return {*self.records, *(key.rpartition(".")[0] for key in self.calls)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +200,8 @@ class Store(Protocol):
     def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
         """Asks for calls, or finds the pause that this branch made under the same key, as it stands now.
 
-        When a call has to wait, the branch is given up: the process may not write for it any more.
+        When a call has to wait, the branch is given up: the process may not write for it any more. A snapshot without
+        id is saved as the new head; where the store can, in the same commit.
 
         Raises:
             ReplayDiverged: the pause under this key asked for something else.
@@ -204,6 +227,18 @@ class Store(Protocol):
 
     def keep(self, key: str, kept: Kept) -> None:
         """Records a result; the first one under a key stays."""
+
+    def ledger(self, since: int) -> Ledger:
+        """What this branch recorded at places of step `since` and later, as it stands now."""
+
+    def nearest(self, step: int) -> Snapshot | None:
+        """The newest snapshot on the way to the head that is not after `step`; None when there is none."""
+
+    def sleep(self, *, until: str) -> bool:
+        """Whether it is that time by the store's clock (ISO 8601). If not, the branch is given up until then."""
+
+    def leave_thread(self) -> None:
+        """Called in a thread that used this store beside the engine's and will not any more."""
 
     def plan(self) -> Plan | None:
         """The plan in force; None when there is none."""

@@ -208,8 +208,16 @@ class ToolCallOut(Wire):
     questions: list[QuestionOut] = []
     result: Json = None
     error: Text | None = None
+    partial: Json = None
     ran_without_approval: bool = False
     continue_from: ContinueFrom | None = None
+
+
+class ToolCallList(Wire):
+    """`GET /branches/{branch}/tool-calls`, newest first; `next` is the cursor of the following page."""
+
+    items: list[ToolCallOut]
+    next: str | None = None
 
 
 class ConsumeBody(Wire):

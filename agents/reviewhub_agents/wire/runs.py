@@ -166,6 +166,27 @@ class RecordOut(Wire):
     existed: bool
 
 
+class RecordList(Wire):
+    """`GET /branches/{branch}/records`, newest first; `next` is the cursor of the following page."""
+
+    items: list[RecordOut]
+    next: str | None = None
+
+
+class SleepBody(Wire):
+    """`POST /branches/{branch}/sleep`: nothing to do before this time."""
+
+    until: Time
+    epoch: Epoch | None = None
+
+
+class SleepOut(Wire):
+    """`due`: that time has come, and the branch is still the caller's. If not, it was given up until then."""
+
+    due: bool
+    until: Time
+
+
 class ResumptionOut(Wire):
     """A branch that its agent may go on with."""
 

@@ -18,13 +18,16 @@ from reviewhub.core.errors import Invalid
 from reviewhub.gates.fail import fail
 from reviewhub.gates.finish import finish
 from reviewhub.gates.hold_branch import hold_branch
+from reviewhub.gates.present import calls_out
 from reviewhub.gates.present_runs import branches_out, resumption_out
+from reviewhub.gates.sleep import sleep
 from reviewhub.hosting.keep_record import keep_record
-from reviewhub.hosting.queries import record_of
+from reviewhub.hosting.queries import record_of, records_of
 from reviewhub.resumptions.queries import open_for
 from reviewhub.runs.fence import continue_from
 from reviewhub.runs.heartbeat import heartbeat
 from reviewhub.runs.models import Branch
+from reviewhub.toolcalls.queries import calls_of
 
 MOST_LEASE_SECONDS = 3600
 
@@ -118,6 +121,46 @@ class Records(AgentView):
         )
         out = wire.RecordOut(key=row.key, value=canonical.reread(row.value), existed=existed)
         return answer(out, status=200 if existed else 201)
+
+
+class AllRecords(AgentView):
+    """`GET /branches/{branch}/records`"""
+
+    @extend_schema(operation_id="branches_records_list", responses=wire.RecordList)
+    def get(self, request: Request, branch: uuid.UUID) -> HttpResponse:
+        """What the branch remembers, newest first; `?cursor=` for the next page."""
+        found = self.branch(request, branch, Action.RUN_READ)
+        page = records_of(branch=found, cursor=request.query_params.get("cursor", ""))
+        items = [
+            wire.RecordOut(key=row.key, value=canonical.reread(row.value), existed=True) for row in page.rows
+        ]
+        return answer(wire.RecordList(items=items, **({"next": page.next} if page.next else {})))
+
+
+class ToolCalls(AgentView):
+    """`GET /branches/{branch}/tool-calls`"""
+
+    @extend_schema(operation_id="branches_tool_calls_list", responses=wire.ToolCallList)
+    def get(self, request: Request, branch: uuid.UUID) -> HttpResponse:
+        """The branch's tool calls as they stand, newest first; `?cursor=` for the next page."""
+        found = self.branch(request, branch, Action.RUN_READ)
+        page = calls_of(branch=found, cursor=request.query_params.get("cursor", ""))
+        items = calls_out(page.rows)
+        return answer(wire.ToolCallList(items=items, **({"next": page.next} if page.next else {})))
+
+
+class Sleep(AgentView):
+    """`POST /branches/{branch}/sleep`"""
+
+    @extend_schema(request=wire.SleepBody, responses=wire.SleepOut)
+    def post(self, request: Request, branch: uuid.UUID) -> HttpResponse:
+        """Gives the branch up until a time; `GET /resumptions` has it then. Nothing happens when that has come."""
+        found = self.branch(request, branch, Action.RUN_WRITE)
+        body = read(request, wire.SleepBody)
+        due = sleep(
+            branch_id=found.pk, until=body.until, epoch=body.epoch, kind="poll", actor=actor_of(request)
+        )
+        return answer(wire.SleepOut(due=due, until=body.until))
 
 
 class Resumptions(AgentView):

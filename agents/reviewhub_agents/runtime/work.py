@@ -1,0 +1,37 @@
+"""What one process has in hand while it runs one branch on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from .calls import Calls
+from .heads import Head
+from .loop import Loop
+from .models import Model
+from .replay import Replay
+from .resources import Opened
+from .states import StateType
+from .store import Store
+from .tools import Tool
+
+S = TypeVar("S", bound=BaseModel)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work(Generic[S]):
+    """The parts of the engine that the context of a step needs."""
+
+    agent: str
+    states: StateType[S]
+    tools: Mapping[str, Tool[Any]]
+    model: Model | None
+    store: Store
+    head: Head
+    replay: Replay
+    calls: Calls
+    resources: Opened
+    loop: Loop
