@@ -71,7 +71,7 @@ def make(
         world.act(f"read {args.n}")
         return args.n
 
-    @graph.step(to=["work", END])
+    @graph.step(to=["work", "mark", END])
     def work(state: Count, ctx: Context[Count]) -> str:
         world.started[str(state.n)] += 1
         state.seen.append(ctx.model([{"role": "user", "content": str(state.n)}])["content"])
@@ -79,9 +79,12 @@ def make(
         if pays and state.n % pays == pays - 1:
             state.seen.append(str(ctx.tool("pay", {"n": state.n}).value))
         state.n += 1
-        if milestone and state.n % milestone == 0:
-            ctx.checkpoint()
-        return END if state.n == steps else "work"
+        onward = END if state.n == steps else "work"
+        return "mark" if milestone and state.n % milestone == 0 and onward != END else onward
+
+    @graph.step(to=["work"], milestone=True)
+    def mark(state: Count, ctx: Context[Count]) -> None:
+        """Saved, so that nothing before it is done again."""
 
     return graph
 
@@ -122,7 +125,7 @@ def test_killed_anywhere_it_comes_to_the_same_end_and_does_nothing_twice(mode: s
         ("every", 0, 0, 13),
         ("async", 0, 0, 13),
         ("unit", 0, 0, 13),
-        ("milestones", 0, 4, 4 + 1),
+        ("milestones", 0, 4, 1 + 2 + 1),
         ("events", 0, 0, 1 + 2 + 1),
     ],
 )
@@ -164,7 +167,7 @@ def test_killed_in_step_14_of_20_it_begins_with_13() -> None:
 def test_45_steps_with_a_milestone_each_5_begin_again_at_most_5(die_at: int) -> None:
     world, store = World(die_at=die_at), MemoryStore(policy=allowed)
     kill_and_finish(make(world, "milestones", steps=45, milestone=5), store)
-    assert sum(times - 1 for times in world.started.values()) <= 5 + 1
+    assert 0 < sum(times - 1 for times in world.started.values()) <= 5
     assert set(world.done.values()) == {1}
 
 
@@ -263,8 +266,9 @@ def test_what_never_was_cannot_be_rebuilt() -> None:
     assert rebuild(graph, store, 3).n == 3
     with pytest.raises(ReplayDiverged, match="waits in step 3"):
         rebuild(graph, store, 4)
-    store.decide("reject")
-    run(graph, store)
+    while store.waiting():
+        store.decide("reject")
+        run(graph, store)
     with pytest.raises(ReplayDiverged, match="ended"):
         rebuild(graph, store, 99)
 

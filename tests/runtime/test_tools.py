@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from typing import Any
 
@@ -39,7 +40,7 @@ def payer(gives: Any, *, effect: Any = "once") -> Graph[Note]:
     @graph.step(to=[END])
     def work(state: Note, ctx: Context[Note]) -> None:
         paid = ctx.tool("pay", {})
-        state.text, state.error = f"{paid.outcome} {paid.value}", paid.error
+        state.text, state.error = f"{paid.outcome} {json.dumps(paid.value)}", paid.error
         ctx.gate("go", {})
 
     return graph
@@ -48,10 +49,10 @@ def payer(gives: Any, *, effect: Any = "once") -> Graph[Note]:
 @pytest.mark.parametrize(
     ("gives", "outcome", "says"),
     [
-        ({"payment": "p1", "cents": 5}, "done {'payment': 'p1', 'cents': 5}", ""),
-        ({"payment": "p1", "cents": "many"}, "invalid None", "/cents"),
-        ({"payment": "p1"}, "invalid None", "/cents"),
-        ("p1", "invalid None", "the whole result"),
+        ({"payment": "p1", "cents": 5}, 'done {"cents": 5, "payment": "p1"}', ""),
+        ({"payment": "p1", "cents": "many"}, "invalid null", "/cents"),
+        ({"payment": "p1"}, "invalid null", "/cents"),
+        ("p1", "invalid null", "the whole result"),
     ],
 )
 def test_a_result_that_is_not_as_declared_is_kept_and_not_built_upon(

@@ -21,7 +21,8 @@ from .async_context import AsyncContext
 from .context import Ask, Context
 from .engine import Ending, run
 from .errors import ContextOverflow, Fenced, GraphError, PlanChanged, ReplayDiverged, StateError, ToolError
-from .graph import END, Graph
+from .graph import Graph
+from .heads import END
 from .models import Model, Scripted
 from .modes import Checkpoints
 from .rebuild import rebuild

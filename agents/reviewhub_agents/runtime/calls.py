@@ -33,6 +33,7 @@ class Calls:
         self._tools = tools
         self._resources = resources
         self._loop = loop
+        self._partials: dict[str, str] = {}
 
     def settle(self, stop: Stop, proposals: Sequence[Proposal]) -> list[ToolResult]:
         """Brings every call of a pause to its end, in order, and returns the results.
@@ -78,7 +79,10 @@ class Calls:
             raise Paused from again
         status, result, error = self._run(call, permit)
         self._store.outcome(call, attempt=permit.attempt, status=status, result=result, error=error)
-        return replace(call, state=status, attempt=permit.attempt, result=result, error=error)
+        partial = self._partials.pop(call.id, call.partial)
+        return replace(
+            call, state=status, attempt=permit.attempt, result=result, error=error, partial=partial
+        )
 
     def _run(self, call: Call, permit: Permit) -> tuple[Status, str | None, str]:
         tool = self._tools.get(call.tool)
@@ -100,7 +104,7 @@ class Calls:
         engine = Engine()
 
         def keep(partial: Any) -> None:
-            text = canonical.dumps(partial)
+            text = self._partials[call.id] = canonical.dumps(partial)
             if waits:
                 engine.hand_over(lambda: self._store.progress(call, partial=text))
             else:

@@ -15,6 +15,7 @@ from . import checks
 from .async_context import AsyncContext
 from .context import Context
 from .errors import GraphError
+from .heads import END
 from .models import Model
 from .modes import Checkpoints
 from .resources import Resource
@@ -24,7 +25,7 @@ from .tools import A, Tool, ToolRun, declare
 
 S = TypeVar("S", bound=BaseModel)
 R = TypeVar("R")
-END = checks.END
+
 SNAPSHOT_EVERY = 25
 
 Function: TypeAlias = (
