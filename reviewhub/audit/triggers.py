@@ -149,7 +149,7 @@ def create_triggers(*, using: str = DEFAULT_DB_ALIAS) -> None:
     connection = connections[using]
     tables = set(connection.introspection.table_names())
     wanted = {trigger.name: trigger for trigger in _wanted(connection) if trigger.table in tables}
-    present = _present(connection)
+    present = guards_in_force(connection)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(_FUNCTION_SQL)
@@ -175,14 +175,14 @@ def drop_triggers(*, using: str = DEFAULT_DB_ALIAS) -> None:
     """Drops every guard. For `audit.testing` and for `migrate`, which makes them again at its end; nothing else."""
     connection = connections[using]
     with connection.cursor() as cursor:
-        for name, table in _present(connection).items():
+        for name, table in guards_in_force(connection).items():
             cursor.execute(_drop(connection, name, table))
 
 
 def missing_triggers(*, using: str = DEFAULT_DB_ALIAS) -> list[str]:
     """What is not in force, in words, sorted; empty when every row that is for ever is guarded."""
     connection = connections[using]
-    present = _present(connection)
+    present = guards_in_force(connection)
     missing = [trigger.name for trigger in _wanted(connection) if trigger.name not in present]
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
@@ -285,7 +285,7 @@ def _trigger(table: str, operation: str, does: str) -> Trigger:
     return Trigger(name, table, f"CREATE TRIGGER {name} {does}")
 
 
-def _present(connection: BaseDatabaseWrapper) -> dict[str, str]:
+def guards_in_force(connection: BaseDatabaseWrapper) -> dict[str, str]:
     """The guards in force, trigger → table; on PostgreSQL only those that fire ALWAYS count."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
