@@ -15,6 +15,7 @@ from hypothesis import settings as hypothesis_settings
 from reviewhub.accounts.models import Member
 from reviewhub.audit.testing import flush_may_pass
 from tests.cast import Cast, make_cast
+from tests.shared import SHARED, shared
 
 # A busy machine is no failure: properties are about values, and times are measured in benchmarks.
 hypothesis_settings.register_profile(
@@ -84,6 +85,18 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
     with django_db_blocker.unblock(), flush_may_pass():
         _commit_without_the_disk()
         yield
+        SHARED.end()
+
+
+@pytest.fixture
+def _shared_rows(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: Any) -> None:
+    with django_db_blocker.unblock():
+        SHARED.prepare(request.node)
+
+
+@pytest.fixture
+def _django_db_helper(_shared_rows: None, _django_db_helper: None) -> None:
+    """pytest-django's, which begins the test's transaction: within that of the rows it shares with its module."""
 
 
 def _commit_without_the_disk() -> None:
@@ -99,8 +112,8 @@ def _commit_without_the_disk() -> None:
         connection.close()
 
 
-@pytest.fixture
-def cast(db: None) -> Cast:
+@shared
+def cast() -> Cast:
     """Everybody, in the database."""
     return make_cast()
 

@@ -17,6 +17,7 @@ from reviewhub.toolcalls.models import ToolCall
 from tests.api.access import ACCESS, PLAN, PUBLIC
 from tests.cast import Cast
 from tests.driver import API, AgentHttp, PersonHttp, Reply, _reply, agent_of, call, staging
+from tests.shared import shared
 
 METHODS = ("get", "post", "put", "patch", "delete")
 REFUSED = {401, 403, 404}
@@ -43,8 +44,12 @@ class Scene:
     ids: dict[str, str]
     everybody: dict[str, Any]
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Scene:
+        """It names rows and holds none."""
+        return self
 
-@pytest.fixture
+
+@shared
 def scene(cast: Cast) -> Scene:
     own = agent_of(cast.support)
     run = own.run()
