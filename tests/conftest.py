@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import override_settings
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
@@ -64,11 +65,12 @@ def _static_root() -> None:
     Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
 
 
-@pytest.fixture(autouse=True)
-def _fast(settings: Any) -> None:
+@pytest.fixture(autouse=True, scope="session")
+def _fast() -> Iterator[None]:
     """Argon2 is slow on purpose; no test is about how slow. Static files are looked for when one is asked for."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    settings.WHITENOISE_AUTOREFRESH = True
+    md5 = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    with override_settings(PASSWORD_HASHERS=md5, WHITENOISE_AUTOREFRESH=True):
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

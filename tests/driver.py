@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import secrets
 import uuid
@@ -52,6 +53,9 @@ class AgentHttp:
     token: str
     client: Client = field(default_factory=Client)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> AgentHttp:
+        return AgentHttp(token=self.token)
+
     def post(self, path: str, body: Any = None, *, key: str = "", raw: bytes | None = None) -> Reply:
         """POST below the API; `raw` is sent as it is."""
         return self._send("post", path, body, key, raw)
@@ -96,7 +100,14 @@ class PersonHttp:
     client: Client = field(default_factory=Client)
 
     def __post_init__(self) -> None:
-        self.client.force_login(self.member.person)
+        if not self.client.cookies:
+            self.client.force_login(self.member.person)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PersonHttp:
+        """The same session in a browser of its own."""
+        client = Client()
+        client.cookies.update(self.client.cookies)
+        return PersonHttp(copy.deepcopy(self.member, memo), client)
 
     def get(self, path: str) -> Reply:
         """GET below the API."""

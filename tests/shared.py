@@ -15,29 +15,43 @@ from typing import Any, Final
 import pytest
 from django.db import transaction
 
-_MAKERS: Final[dict[str, Callable[..., Any]]] = {}
+_OWN = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("request", "db")]
 
 
 def shared(make: Callable[..., Any]) -> Callable[..., Any]:
-    """A fixture called like `make`, which makes rows; its arguments are other shared fixtures by name.
+    """A fixture called like `make`, which makes rows; the arguments of `make` are other shared fixtures.
 
-    Each test gets a deep copy of what was made, unless it forbids that (`__deepcopy__`).
+    Each test gets a deep copy of all that it asks for.
     """
     name = make.__name__
-    assert _MAKERS.setdefault(name, make) is make, f"two shared fixtures are called {name}"
+    needed = list(inspect.signature(make).parameters)
 
-    @pytest.fixture(name=name)
-    def given(request: pytest.FixtureRequest, db: None) -> Any:
-        return copy.deepcopy(SHARED.of(name)) if shares(request.node) else _make(name, {})
+    def given(request: pytest.FixtureRequest, db: None, **others: Any) -> Any:
+        return SHARED.given[name] if shares(request.node) else make(**others)
 
-    return given
+    given.made_by = make  # type: ignore[attr-defined]
+    arguments = [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY) for each in needed]
+    given.__signature__ = inspect.Signature([*_OWN, *arguments])  # type: ignore[attr-defined]
+    given.__doc__ = make.__doc__
+    return pytest.fixture(name=name)(given)
 
 
 def shares(test: pytest.Item) -> bool:
     """Whether the test's changes are rolled back."""
     marker = test.get_closest_marker("django_db")
     transactional = bool(marker and (marker.kwargs.get("transaction") or marker.args))
-    return not transactional and not {"transactional_db", "live_server"}.intersection(test.fixturenames)  # type: ignore[attr-defined]
+    return not transactional and not {"transactional_db", "live_server"}.intersection(_names(test))
+
+
+def _names(test: pytest.Item) -> list[str]:
+    return test.fixturenames  # type: ignore[attr-defined, no-any-return]
+
+
+def _makers(test: pytest.Item) -> dict[str, Callable[..., Any]]:
+    """What makes the shared rows that the test asks for, itself or by others."""
+    known = test._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
+    makers = {name: getattr(known[name][-1].func, "made_by", None) for name in _names(test) if name in known}
+    return {name: make for name, make in makers.items() if make}
 
 
 class Shared:
@@ -45,8 +59,10 @@ class Shared:
 
     def __init__(self) -> None:
         self._module: ModuleType | None = None
-        self._made: dict[str, Any] = {}
+        self._made: dict[Callable[..., Any], Any] = {}
         self._atomic: transaction.Atomic | None = None
+        # What the test that runs has got, by name.
+        self.given: dict[str, Any] = {}
 
     def prepare(self, test: pytest.Item) -> None:
         """Before the test's own transaction: what it will ask for is there, and another module's rows are not."""
@@ -54,16 +70,11 @@ class Shared:
         if module is not self._module:
             self.end()
             self._module = module
-        if module is None:
-            return
-        for name in test.fixturenames:  # type: ignore[attr-defined]
-            if name in _MAKERS:
-                self._begin()
-                _make(name, self._made)
-
-    def of(self, name: str) -> Any:
-        """What was made by that name."""
-        return self._made[name]
+        makers = _makers(test) if module else {}
+        if makers:
+            self._begin()
+        # All at once: what one of them is in another, it is in the copies too.
+        self.given = copy.deepcopy({name: self._of(name, makers) for name in makers})
 
     def end(self) -> None:
         """Undoes everything."""
@@ -73,19 +84,18 @@ class Shared:
             self._atomic.__exit__(None, None, None)
             self._atomic = None
 
+    def _of(self, name: str, makers: dict[str, Callable[..., Any]]) -> Any:
+        make = makers[name]
+        if make not in self._made:
+            self._made[make] = make(*(self._of(each, makers) for each in inspect.signature(make).parameters))
+        return self._made[make]
+
     def _begin(self) -> None:
         if self._atomic is None:
             self._atomic = transaction.atomic()
             # As Django's own test cases do: a durable block in a test is none within another.
             self._atomic._from_testcase = True  # type: ignore[attr-defined]
             self._atomic.__enter__()
-
-
-def _make(name: str, made: dict[str, Any]) -> Any:
-    if name not in made:
-        make = _MAKERS[name]
-        made[name] = make(*(_make(needed, made) for needed in inspect.signature(make).parameters))
-    return made[name]
 
 
 SHARED: Final = Shared()

@@ -16,6 +16,7 @@ from reviewhub.accounts.permissions import Action, AgentStopped, MemberCaller, T
 from reviewhub.core.actors import SYSTEM, TIMEOUT, Actor
 from reviewhub.core.clock import now
 from tests.cast import Cast, by_key, make_test_agent
+from tests.shared import shared
 
 SERVER = Path(__file__).parents[2] / "reviewhub"
 # `lock_member` asks, and so does `disable`, which `disable_member` stands on.
@@ -67,12 +68,12 @@ def refused(actor: Actor, action: Action, target: Target) -> bool:
     return False
 
 
-@pytest.fixture
+@shared
 def bob_acts(cast: Cast) -> Actor:
     return actor_for(MemberCaller(cast.bob), source="api")
 
 
-@pytest.fixture
+@shared
 def request_of_support(cast: Cast) -> Target:
     return Target(workspace_id=cast.workspace.pk, team_ids=frozenset({cast.support.pk}))
 

@@ -18,11 +18,12 @@ from reviewhub.core.errors import Invalid, StaleState
 from reviewhub.policies.rename_team import rename_team
 from tests.accounts.test_people import said
 from tests.cast import ALICE, Cast, make_test_agent
+from tests.shared import shared
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> Agent:
     return make_agent(team=cast.support, name="Refunds", owner=cast.bob, actor=ALICE)
 

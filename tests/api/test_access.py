@@ -44,10 +44,6 @@ class Scene:
     ids: dict[str, str]
     everybody: dict[str, Any]
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Scene:
-        """It names rows and holds none."""
-        return self
-
 
 @shared
 def scene(cast: Cast) -> Scene:

@@ -13,11 +13,12 @@ from reviewhub.toolcalls.models import Pause
 from reviewhub.tools.models import Tool
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, Reply, agent_of, call, policy
+from tests.shared import shared
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     policy(cast.support, {"name": "All", "tool": "*", "action": "require"})
     return agent_of(cast.support)

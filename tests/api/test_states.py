@@ -12,6 +12,7 @@ from reviewhub.audit.models import Event
 from reviewhub.checkpoints.models import Checkpoint, StateSchema
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, agent_of, call, policy
+from tests.shared import shared
 
 ORDER = {
     "type": "object",
@@ -22,7 +23,7 @@ V1 = {"name": "order", "version": 1}
 GOOD, BAD = {"order": "8812", "amount": 10}, {"order": 8812, "amount": -1}
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     one = agent_of(cast.support)
     one.put("/states/order/1", {"schema": ORDER}).ok()

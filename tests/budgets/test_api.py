@@ -7,12 +7,13 @@ from django.test import Client
 
 from tests.cast import Cast
 from tests.driver import AgentHttp, agent_of, new_id, staging
+from tests.shared import shared
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOSTILE = "<script>alert(1)</script>\u202egnp" + "W" * 300
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     return agent_of(cast.support)
 

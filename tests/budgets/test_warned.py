@@ -15,6 +15,7 @@ from reviewhub.budgets.models import FieldBudget
 from reviewhub.tools.models import Tool
 from tests.cast import Cast
 from tests.driver import AgentHttp, agent_of, call, policy
+from tests.shared import shared
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HEAVY = {"doc": "y" * 398, "n": 1}
@@ -29,7 +30,7 @@ def _small(settings: Any) -> Iterator[None]:
     queries._known.clear()
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     return agent_of(cast.support)
 

@@ -19,11 +19,12 @@ from tests.budgets.test_weigh import stored
 from tests.cast import Cast, by_key, make_test_agent
 from tests.checkpoints.conftest import put
 from tests.checkpoints.test_damage import damage
+from tests.shared import shared
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
+@shared
 def branches(cast: Cast) -> list[Branch]:
     """Three runs of one agent: two with states, the newest without."""
     _, key, _ = make_test_agent(cast.support)

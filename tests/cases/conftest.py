@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, agent_of
+from tests.shared import shared
 
 
 @dataclass
@@ -29,29 +28,29 @@ class Exec:
         return True
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     return agent_of(cast.support)
 
 
-@pytest.fixture
+@shared
 def tool(agent: AgentHttp) -> Exec:
     return Exec(agent)
 
 
-@pytest.fixture
+@shared
 def reviewer(cast: Cast) -> PersonHttp:
     """Bob, signed in."""
     return PersonHttp(cast.bob)
 
 
-@pytest.fixture
+@shared
 def admin(cast: Cast) -> PersonHttp:
     """Alice, signed in."""
     return PersonHttp(cast.alice)
 
 
-@pytest.fixture
+@shared
 def stranger(cast: Cast) -> PersonHttp:
     """Mallory, admin of another workspace, signed in."""
     return PersonHttp(cast.mallory)

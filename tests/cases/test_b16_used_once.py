@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from reviewhub.resumptions.models import Resumption
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import Decision, Grant
 from tests.cases.conftest import Exec
 from tests.driver import AgentHttp, PersonHttp, call
+from tests.shared import shared
 
 
-@pytest.fixture
+@shared
 def two_gates(agent: AgentHttp, reviewer: PersonHttp, tool: Exec):
     """Gate 1 is approved and used; gate 2, with the very same call, waits."""
     run = agent.run()["id"]

@@ -14,6 +14,7 @@ from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import Pause, ToolCall
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, agent_of, call, new_id
+from tests.shared import shared
 
 MODELS = (ReviewRequest, Review, Comment, Question, Run, Branch, Pause, ToolCall, Checkpoint, Event)
 
@@ -22,7 +23,7 @@ def everything() -> list[Any]:
     return [list(model.objects.order_by("pk").values()) for model in MODELS]
 
 
-@pytest.fixture
+@shared
 def theirs(cast: Cast, agent: AgentHttp) -> dict[str, Any]:
     """What team Support and its agent have: the ids that others try."""
     run = agent.run()["id"]

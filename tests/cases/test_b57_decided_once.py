@@ -13,9 +13,10 @@ from tests.cases.conftest import Exec
 from tests.cast import Cast, make_cast
 from tests.driver import AgentHttp, PersonHttp, agent_of, call
 from tests.racing import together
+from tests.shared import shared
 
 
-@pytest.fixture
+@shared
 def waiting(agent: AgentHttp) -> Any:
     return agent.pause(agent.run()["id"], call()).ok(201)["tool_calls"][0]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from django.db import transaction
 from reviewhub_agents import canonical, wire
 
@@ -17,6 +16,7 @@ from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import locked_branch
 from reviewhub.runs.start import start
 from tests.cast import Cast, by_key, make_test_agent
+from tests.shared import shared
 
 AGENT = Actor(kind="agent", name="Support agent", source="api")
 BOB = Actor(kind="person", name="Bob", source="page")
@@ -28,7 +28,7 @@ def new_run(cast: Cast) -> Run:
     return start(key=key, body=wire.RunStart(), actor=by_key(key))[0]
 
 
-@pytest.fixture
+@shared
 def branch(cast: Cast) -> Branch:
     """The branch main of a run that has just begun."""
     return new_run(cast).branches.get()

@@ -23,11 +23,12 @@ from reviewhub.core.errors import Invalid
 from reviewhub.runs.models import Branch
 from tests.checkpoints.conftest import BOB, put, read
 from tests.checkpoints.test_damage import damage
+from tests.shared import shared
 
 BIG = "long text " * 40
 
 
-@pytest.fixture
+@shared
 def way(branch: Branch) -> list[Checkpoint]:
     """Five steps: amount 1, 2, 2, gone, 2."""
     states: list[dict[str, Any]] = [

@@ -14,6 +14,7 @@ from reviewhub.checkpoints.load import CorruptCheckpoint, load
 from reviewhub.checkpoints.models import Blob, Checkpoint
 from reviewhub.runs.models import Branch
 from tests.checkpoints.conftest import put, put_message, read
+from tests.shared import shared
 
 LONG = '"' + "hello world " * 50 + '"'
 
@@ -35,7 +36,7 @@ def damage(rows: Any, **columns: Any) -> None:
     recall.forget_all()
 
 
-@pytest.fixture
+@shared
 def saved(branch: Branch) -> list[Checkpoint]:
     """A manifest with blobs and a delta."""
     first = put(branch, '{"doc":' + LONG + ',"messages":[' + LONG + "]}")

@@ -14,11 +14,12 @@ from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.story import Story, story
 from reviewhub.runs.models import Branch
 from tests.checkpoints.conftest import BOB, put
+from tests.shared import shared
 
 STATES: list[dict[str, Any]] = [{"n": n} for n in (1, 2, 2)] + [{}] + [{"n": n} for n in (2, 3, 3)]
 
 
-@pytest.fixture
+@shared
 def way(branch: Branch) -> list[Checkpoint]:
     """Seven steps, the last two of them after a fork from the fifth."""
     rows = [put(branch, canonical.dumps(state)) for state in STATES[:5]]

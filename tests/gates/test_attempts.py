@@ -11,17 +11,18 @@ from reviewhub.core import clock
 from reviewhub.toolcalls.models import Attempt, Grant
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, agent_of, call, policy
+from tests.shared import shared
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     policy(cast.support, {"name": "All", "tool": "*", "action": "require"})
     return agent_of(cast.support)
 
 
-@pytest.fixture
+@shared
 def bob(cast: Cast) -> PersonHttp:
     return PersonHttp(cast.bob)
 

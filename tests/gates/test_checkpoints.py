@@ -14,9 +14,10 @@ from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import ToolCall
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, agent_of, call
+from tests.shared import shared
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     return agent_of(cast.support)
 

@@ -14,11 +14,12 @@ from reviewhub.runs.models import Branch
 from tests.cast import Cast
 from tests.driver import AgentHttp, agent_of, call
 from tests.racing import together
+from tests.shared import shared
 
 BODY = {"owner": "worker 7", "lease": "PT60S"}
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     return agent_of(cast.support)
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
-
 from reviewhub.audit.models import Event
 from reviewhub.resumptions.models import Resumption
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Branch, Run
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, agent_of, call, policy
+from tests.shared import shared
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     return agent_of(cast.support)
 
 
-@pytest.fixture
+@shared
 def bob_http(cast: Cast) -> PersonHttp:
     return PersonHttp(cast.bob)
 

@@ -11,18 +11,19 @@ from reviewhub.toolcalls.models import Attempt, ToolCall
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, agent_of, call, policy
 from tests.racing import together
+from tests.shared import shared
 
 ALLOW = {"name": "Refunds run", "tool": "refund", "action": "allow"}
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     made = agent_of(cast.support)
     made.put("/tools/refund", {"effect": "once"}).ok(200, 201)
     return made
 
 
-@pytest.fixture
+@shared
 def bob(cast: Cast) -> PersonHttp:
     return PersonHttp(cast.bob)
 

@@ -14,16 +14,17 @@ from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import Grant, ToolCall
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, Reply, agent_of, call, new_id, policy
+from tests.shared import shared
 
 CHANGES = [{"op": "set", "path": "/n", "value": 7}]
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     return agent_of(cast.support)
 
 
-@pytest.fixture
+@shared
 def bob(cast: Cast) -> PersonHttp:
     return PersonHttp(cast.bob)
 

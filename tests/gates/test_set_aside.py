@@ -15,6 +15,7 @@ from reviewhub.toolcalls.models import ToolCall
 from tests.cast import Cast
 from tests.checkpoints.test_damage import damage
 from tests.driver import AgentHttp, PersonHttp, agent_of, call
+from tests.shared import shared
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +25,7 @@ def _nothing_in_mind() -> Iterator[None]:
     recall.forget_all()
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     return agent_of(cast.support)
 

@@ -14,6 +14,7 @@ from reviewhub.plans.models import PlanVersion, StepMark
 from reviewhub.runs.models import Branch
 from tests.cast import Cast
 from tests.driver import PersonHttp, agent_of, call, staging
+from tests.shared import shared
 
 STEPS = [
     {"id": "look", "title": "Read the ticket"},
@@ -56,12 +57,12 @@ class Planner:
         return self.http.post(f"/runs/{self.run}/checkpoints", {"state": {"n": 1}, **fields})
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> Planner:
     return Planner(cast)
 
 
-@pytest.fixture
+@shared
 def bob_acts(cast: Cast) -> PersonHttp:
     return PersonHttp(cast.bob)
 

@@ -13,11 +13,12 @@ from reviewhub.policies.models import PolicyVersion
 from reviewhub.policies.publish import publish
 from reviewhub.policies.queries import current_number
 from tests.cast import ALICE, Cast, make_test_agent
+from tests.shared import shared
 
 Publish = Callable[..., PolicyVersion]
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> Agent:
     """Support's agent."""
     return make_test_agent(cast.support)[0]

@@ -15,6 +15,7 @@ from reviewhub.core.clock import now
 from reviewhub.runs.models import Branch, RetentionRule, Run
 from tests.cast import Cast
 from tests.checkpoints.conftest import new_run, put
+from tests.shared import shared
 
 LONG = "many words " * 60
 
@@ -28,7 +29,7 @@ def _close_manifests(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     recall.forget_all()
 
 
-@pytest.fixture
+@shared
 def branch(cast: Cast) -> Branch:
     """The branch main of a run that has just begun."""
     return new_run(cast).branches.get()

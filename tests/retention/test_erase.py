@@ -29,6 +29,7 @@ from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, agent_of, call
+from tests.shared import shared
 
 ANN = "Ann-Zebra"
 
@@ -37,7 +38,7 @@ def acting(who: Member) -> Actor:
     return actor_for(MemberCaller(who), source="page")
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     return agent_of(cast.support)
 

@@ -31,6 +31,7 @@ from tests.checkpoints.conftest import read
 from tests.checkpoints.test_damage import damage
 from tests.driver import AgentHttp, PersonHttp, agent_of, call
 from tests.retention.conftest import age, grow, numbers, rule
+from tests.shared import shared
 
 
 def test_nothing_goes_before_it_is_time(branch: Branch) -> None:
@@ -190,7 +191,7 @@ def test_it_goes_in_small_transactions_and_on_after_a_fault(branch: Branch, sett
     assert not Progress.objects.get().blobs_due
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     return agent_of(cast.support)
 

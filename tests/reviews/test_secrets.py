@@ -12,6 +12,7 @@ from reviewhub.toolcalls.models import ToolCall
 from reviewhub.tools.models import Tool
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, agent_of, call, policy
+from tests.shared import shared
 
 pytestmark = pytest.mark.django_db
 
@@ -46,7 +47,7 @@ ARGUMENTS: dict[str, Any] = {
 }
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     policy(cast.support, {"name": "All", "tool": "*", "action": "require"})
     found = agent_of(cast.support)
@@ -54,7 +55,7 @@ def agent(cast: Cast) -> AgentHttp:
     return found
 
 
-@pytest.fixture
+@shared
 def waiting(agent: AgentHttp) -> Any:
     claims = {
         "reason": f"the key is {KEY}",

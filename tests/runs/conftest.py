@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from reviewhub_agents import wire
 
 from reviewhub.accounts.models import AgentKey
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.start import start
 from tests.cast import Cast, by_key, make_test_agent
+from tests.shared import shared
 
 
-@pytest.fixture
+@shared
 def key(cast: Cast) -> AgentKey:
     """The production key of Support's agent."""
     return make_test_agent(cast.support)[1]
 
 
-@pytest.fixture
+@shared
 def run(key: AgentKey) -> Run:
     """A run that has just begun."""
     return begin(key)
 
 
-@pytest.fixture
+@shared
 def branch(run: Run) -> Branch:
     """Its branch main."""
     return run.branches.get()

@@ -15,6 +15,7 @@ from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import SYSTEM
 from reviewhub.plans.models import PlanVersion
 from tests.cast import Cast, make_test_agent
+from tests.shared import shared
 from tests.web.make import waiting
 
 
@@ -30,7 +31,7 @@ def as_() -> Callable[[Member], Client]:
     return sign_in
 
 
-@pytest.fixture
+@shared
 def ids(cast: Cast) -> dict[str, Any]:
     """One of everything, of team Support."""
     row = waiting(cast.support)

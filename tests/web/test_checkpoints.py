@@ -20,13 +20,14 @@ from reviewhub.runs.models import Branch
 from reviewhub.web import differing, state_view
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, agent_of, call
+from tests.shared import shared
 
 As = Callable[[Member], Client]
 SECRET = "sk_live_abcdefghijklmnop1234"
 HOSTILE = "<script>alert(1)</script>\u202e{{ 7*7 }}"
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     return agent_of(cast.support)
 
@@ -41,7 +42,7 @@ def page(client: Client, path: str, *, status: int = 200) -> str:
     return answer.content.decode()
 
 
-@pytest.fixture
+@shared
 def way(agent: AgentHttp) -> list[dict[str, Any]]:
     """Three steps of one run."""
     run = agent.run(title="Ticket")["id"]

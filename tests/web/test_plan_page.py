@@ -14,6 +14,7 @@ from reviewhub.plans.models import PlanVersion
 from reviewhub.runs.models import Branch
 from tests.cast import Cast
 from tests.driver import AgentHttp, agent_of
+from tests.shared import shared
 
 As = Callable[[Member], Client]
 WHY = {"kind": "failures", "failures": 3, "text": "the form does not load"}
@@ -42,7 +43,7 @@ class Planned:
         return {**found, "reason": "It was better", "sure": "1"}
 
 
-@pytest.fixture
+@shared
 def planned(cast: Cast) -> Planned:
     return Planned(cast)
 

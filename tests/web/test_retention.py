@@ -14,11 +14,12 @@ from reviewhub.runs.models import RetentionRule, Run
 from tests.cast import Cast
 from tests.checkpoints.conftest import put
 from tests.driver import agent_of
+from tests.shared import shared
 
 WHERE = "/northwind/retention"
 
 
-@pytest.fixture
+@shared
 def run(cast: Cast) -> Run:
     """A run of Support's agent with two checkpoints that stand alone."""
     agent = agent_of(cast.support)

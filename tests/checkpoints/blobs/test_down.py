@@ -22,9 +22,10 @@ from tests.cast import Cast
 from tests.checkpoints.blobs.conftest import ADDRESSED, Store, forget, noise, state
 from tests.checkpoints.conftest import put
 from tests.driver import AgentHttp, PersonHttp, agent_of, call
+from tests.shared import shared
 
 
-@pytest.fixture
+@shared
 def agent(cast: Cast) -> AgentHttp:
     return agent_of(cast.support)
 
