@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -58,22 +59,32 @@ def database(var: Path) -> str:
     return "reviewhub_product_" + hashlib.sha256(str(var).encode()).hexdigest()[:12]
 
 
-def on_server(statement: LiteralString, var: Path) -> None:
-    """Runs a statement about the installation's database; nothing where the tests run on SQLite."""
+def on_server(statement: LiteralString, *installations: Path) -> None:
+    """Runs a statement about the installations' databases; nothing where the tests run on SQLite."""
     url = os.environ.get("DATABASE_URL")
     if not url:
         return
     base = psycopg.conninfo.conninfo_to_dict(url)
     with psycopg.connect(**{**base, "dbname": "postgres"}, autocommit=True) as server:
-        server.execute(psycopg.sql.SQL(statement).format(psycopg.sql.Identifier(database(var))))
+        names = [psycopg.sql.Identifier(database(var)) for var in installations]
+        server.execute(psycopg.sql.SQL(statement).format(*names))
 
 
 @contextmanager
-def installed(var: Path) -> Iterator[Path]:
-    """An installation with its tables in `var`; its database is gone afterwards."""
-    on_server("CREATE DATABASE {}", var)
+def installed(var: Path, *, like: Path | None = None) -> Iterator[Path]:
+    """An installation with its tables in `var`; its database is gone afterwards.
+
+    Args:
+        like: another one in which nothing runs, which is copied; without it the tables are made.
+    """
+    if like:
+        on_server("CREATE DATABASE {} TEMPLATE {}", var, like)
+        shutil.copytree(like, var, dirs_exist_ok=True)
+    else:
+        on_server("CREATE DATABASE {}", var)
     try:
-        manage(var, "migrate", "--verbosity", "0")
+        if not like:
+            manage(var, "migrate", "--verbosity", "0")
         yield var
     finally:
         on_server("DROP DATABASE {} WITH (FORCE)", var)

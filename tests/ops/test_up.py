@@ -18,26 +18,21 @@ pytestmark = pytest.mark.servers
 
 
 @pytest.fixture(scope="module")
-def var(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with installed(tmp_path_factory.mktemp("var")) as folder:
-        yield folder
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
+    """The data of two installations."""
+    first, second = (tmp_path_factory.mktemp(name) for name in ("first", "second"))
+    with installed(first), installed(second, like=first):
+        yield first, second
 
 
 @pytest.fixture(scope="module")
-def product(var: Path) -> Iterator[Product]:
-    running = Product(var, "--port", "0")
+def product(folders: tuple[Path, Path]) -> Iterator[Product]:
+    running = Product(folders[0], "--port", "0")
     try:
         running.wait_until_ready()
         yield running
     finally:
         running.end()
-
-
-@pytest.fixture(scope="module")
-def second_var(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The data of an installation beside the first."""
-    with installed(tmp_path_factory.mktemp("second")) as folder:
-        yield folder
 
 
 def test_web_worker_and_beat_run(product: Product) -> None:
@@ -80,36 +75,27 @@ def test_a_killed_web_process_comes_back_and_visitors_wait(product: Product) -> 
     assert product.children()["serve"] != first
 
 
-def test_a_busy_port_is_said_and_another_taken_which_answers(product: Product, second_var: Path) -> None:
+def test_a_busy_port_is_said_and_another_taken_and_killed_hard_it_leaves_no_orphan(
+    product: Product, folders: tuple[Path, Path]
+) -> None:
     busy = product.address.rpartition(":")[2]
-    second = Product(second_var, "--port", busy)
+    second = Product(folders[1], "--port", busy)
     try:
         assert second.address != product.address
         assert httpx.get(f"{second.address}/healthz", timeout=1).status_code == 200
         assert f"Port {busy} is busy" in second.output
-        ends_cleanly(second, signal.SIGTERM)
+        second.wait_until_ready()
+        children = list(second.children().values())
+        second.process.kill()
+        until(lambda: not any(alive(pid) for pid in children), "no orphan is left", 40)
     finally:
         second.end()
 
 
-def test_interrupted_it_ends_cleanly(second_var: Path) -> None:
-    running = Product(second_var, "--port", "0")
-    try:
-        ends_cleanly(running, signal.SIGINT)
-    finally:
-        running.end()
-
-
-def ends_cleanly(running: Product, number: signal.Signals) -> None:
-    running.wait_until_ready()
-    children = running.children().values()
-    assert running.stop(number) == 0, running.output
-    assert not any(alive(pid) for pid in children)
-    assert "Traceback" not in running.output
-
-
-def test_a_second_one_on_the_same_data_says_where_the_first_runs(product: Product, var: Path) -> None:
-    second = Product(var, "--port", "0")
+def test_a_second_one_on_the_same_data_says_where_the_first_runs(
+    product: Product, folders: tuple[Path, Path]
+) -> None:
+    second = Product(folders[0], "--port", "0")
     try:
         assert second.process.wait(60) == 1
         assert f"runs already: {product.address} (process {product.process.pid})" in second.output
@@ -118,12 +104,22 @@ def test_a_second_one_on_the_same_data_says_where_the_first_runs(product: Produc
         second.end()
 
 
-def test_killed_hard_it_leaves_no_orphan(second_var: Path) -> None:
-    running = Product(second_var, "--port", "0")
+def test_asked_to_it_ends_cleanly(folders: tuple[Path, Path]) -> None:
+    running = Product(folders[1], "--port", "0")
     try:
-        running.wait_until_ready()
-        children = list(running.children().values())
-        running.process.kill()
-        until(lambda: not any(alive(pid) for pid in children), "no orphan is left", 40)
+        ends_cleanly(running, signal.SIGTERM)
     finally:
         running.end()
+
+
+def test_interrupted_it_ends_cleanly(product: Product) -> None:
+    """The last one: the product that all the others used."""
+    ends_cleanly(product, signal.SIGINT)
+
+
+def ends_cleanly(running: Product, number: signal.Signals) -> None:
+    running.wait_until_ready()
+    children = running.children().values()
+    assert running.stop(number) == 0, running.output
+    assert not any(alive(pid) for pid in children)
+    assert "Traceback" not in running.output
