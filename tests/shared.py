@@ -1,14 +1,14 @@
-"""Rows that the tests of one module share: made once, before the transaction of each test, gone with the module.
+"""Rows that tests of one module share which ask for the same: made once, before the transaction of each test.
 
-A test's own transaction is a savepoint in that of its module, so nothing that it does reaches the next. A transactional
-test shares nothing: what it asks for is made for it alone.
+A test's own transaction is a savepoint in that of the shared rows, so nothing that it does reaches the next; and it
+never sees rows that it did not ask for. A transactional test shares nothing: what it asks for is made for it alone.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from types import ModuleType
 from typing import Any, Final
 
@@ -55,22 +55,23 @@ def _makers(test: pytest.Item) -> dict[str, Callable[..., Any]]:
 
 
 class Shared:
-    """The rows of the module whose tests run, and the transaction that they live in."""
+    """The rows of the tests that run, and the transaction that they live in."""
 
     def __init__(self) -> None:
-        self._module: ModuleType | None = None
+        # The module, and what its tests ask for.
+        self._for: tuple[ModuleType, Set[str]] | None = None
         self._made: dict[Callable[..., Any], Any] = {}
         self._atomic: transaction.Atomic | None = None
         # What the test that runs has got, by name.
         self.given: dict[str, Any] = {}
 
     def prepare(self, test: pytest.Item) -> None:
-        """Before the test's own transaction: what it will ask for is there, and another module's rows are not."""
-        module = test.module if shares(test) else None  # type: ignore[attr-defined]
-        if module is not self._module:
+        """Before the test's own transaction: what it will ask for is there, and others' rows are not."""
+        makers = _makers(test) if shares(test) else {}
+        wanted = (test.module, makers.keys()) if makers else None  # type: ignore[attr-defined]
+        if wanted != self._for:
             self.end()
-            self._module = module
-        makers = _makers(test) if module else {}
+            self._for = wanted
         if makers:
             self._begin()
         # All at once: what one of them is in another, it is in the copies too.
@@ -79,6 +80,7 @@ class Shared:
     def end(self) -> None:
         """Undoes everything."""
         self._made = {}
+        self._for = None
         if self._atomic is not None:
             transaction.set_rollback(True)
             self._atomic.__exit__(None, None, None)

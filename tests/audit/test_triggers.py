@@ -160,12 +160,12 @@ class TestUpkeep:
         assert stale.name in missing_triggers()
         create_triggers()
         assert missing_triggers() == []
-        assert name not in triggers._present(connection)
+        assert name not in triggers.guards_in_force(connection)
 
     def test_making_them_twice_changes_nothing(self) -> None:
-        before = triggers._present(connection)
+        before = triggers.guards_in_force(connection)
         create_triggers()
-        assert triggers._present(connection) == before
+        assert triggers.guards_in_force(connection) == before
 
     def test_before_the_first_migration_nothing_is_made_or_said(
         self, monkeypatch: pytest.MonkeyPatch
@@ -173,7 +173,7 @@ class TestUpkeep:
         with unguarded():
             monkeypatch.setattr(connection.introspection, "table_names", lambda *a, **k: ["audit_event"])
             create_triggers()
-            assert set(triggers._present(connection).values()) == {"audit_event"}
+            assert set(triggers.guards_in_force(connection).values()) == {"audit_event"}
             monkeypatch.setattr(connection.introspection, "table_names", lambda *a, **k: [])
             assert append_only_is_guarded(databases=["default"]) == []
             monkeypatch.undo()

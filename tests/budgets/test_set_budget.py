@@ -22,7 +22,6 @@ from reviewhub.checkpoints.models import StateSchema
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Invalid
 from tests.cast import Cast, by_key, make_test_agent
-from tests.shared import shared
 
 pytestmark = pytest.mark.django_db
 SMALL = Budget(field_bytes=1000, step_bytes=100, fields={"messages": 5000, "cache": 0})
@@ -34,7 +33,7 @@ def _known_for_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "SECONDS", 0)
 
 
-@shared
+@pytest.fixture
 def agent(cast: Cast) -> Agent:
     return make_test_agent(cast.support)[0]
 
