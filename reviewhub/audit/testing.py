@@ -64,7 +64,9 @@ def _filled(connection: BaseDatabaseWrapper, cursor: CursorWrapper) -> Sequence[
 
 
 @contextmanager
-def _guards_off(connection: BaseDatabaseWrapper, cursor: CursorWrapper, tables: Sequence[str]) -> Iterator[None]:
+def _guards_off(
+    connection: BaseDatabaseWrapper, cursor: CursorWrapper, tables: Sequence[str]
+) -> Iterator[None]:
     """Within a transaction: the guards of these tables are out of force, and then exactly they are in force again."""
     guards = [(name, table) for name, table in guards_in_force(connection).items() if table in tables]
     if connection.vendor == "postgresql":
