@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from reviewhub.core.display import arguments
 from reviewhub.core.display.arguments import Arguments
 from reviewhub.core.display.masking import write_only_paths
+from reviewhub.core.schemas.validate import SchemaUnusable, validate
 from reviewhub.reviews.models import PostReview, ReviewRequest
 from reviewhub.toolcalls.models import CallVersion, ToolCall
 from reviewhub.tools.models import Tool
@@ -16,11 +17,15 @@ ERROR_CHARACTERS = 4000
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a call: its result as rows, or the text of its error."""
+    """What came of a call: its result as rows, or the text of its error.
+
+    `misfit`: where the result is not as its tool declares, a JSON pointer; None when it is, or nothing is declared.
+    """
 
     result: Arguments | None = None
     error: str = ""
     is_partial: bool = False
+    misfit: str | None = None
 
 
 @dataclass(frozen=True)
@@ -70,4 +75,16 @@ def outcome(call: ToolCall, result_schema: str) -> Outcome:
     return Outcome(
         result=arguments.rows(said, secret_paths=write_only_paths(result_schema, said)),
         is_partial=call.result is None,
+        misfit=misfit(call.result, result_schema),
     )
+
+
+def misfit(result: str | None, result_schema: str) -> str | None:
+    """Where a result is not as its tool declares. The value itself is not named: it may be secret."""
+    if result is None or not result_schema:
+        return None
+    try:
+        faults = validate(result_schema, result)
+    except SchemaUnusable:
+        return ""
+    return faults[0]["path"] if faults else None

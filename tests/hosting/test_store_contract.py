@@ -7,7 +7,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from reviewhub_agents.runtime import Fenced, GraphError, PlanChanged, PlanStep, ReplayDiverged
+from reviewhub_agents.runtime import (
+    Fenced,
+    GraphError,
+    PlanChanged,
+    PlanStep,
+    ReplayDiverged,
+    rebuild,
+    run,
+)
 from reviewhub_agents.runtime.errors import AskedAgain
 from reviewhub_agents.runtime.store import (
     Call,
@@ -25,6 +33,7 @@ from reviewhub_agents.runtime.store import (
 from tests.cast import Cast
 from tests.hosting.conftest import Hosted
 from tests.hosting.keepers import INPUT, InDatabase, InMemory, Keeper, OverHttp
+from tests.runtime.agent import World, make
 
 STATE = '{"amount":"10.00","big":123456789012345678901234567890,"rate":1.50}'
 
@@ -365,3 +374,17 @@ def test_a_snapshot_knows_what_it_was_saved_as(keeper: Keeper) -> None:
     keeper.store.declare(Declaration(written_as=first, schema='{"type":"object"}'))
     with pytest.raises(GraphError):
         keeper.store.declare(Declaration(written_as=first, schema='{"type":"array"}'))
+
+
+@pytest.mark.parametrize("checkpoints", ["unit", "events"])
+def test_the_engine_goes_through_and_every_state_can_be_rebuilt(keeper: Keeper, checkpoints: str) -> None:
+    world = World()
+    graph = make(world, checkpoints=checkpoints)
+    assert run(graph, keeper.store) == "paused"
+    keeper.decide("approve")
+    store = keeper.over()
+    assert run(graph, store) == "finished"
+    assert world.done == [("read", "8812"), ("pay", "10.00"), ("mail", "paid")]
+    assert keeper.ended() == "succeeded"
+    assert [rebuild(graph, store, step).steps for step in (0, 1, 2)] == [[], ["look"], ["look", "refund"]]
+    assert (len(world.done), world.models) == (3, 1)
