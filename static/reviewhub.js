@@ -251,6 +251,8 @@
         told.content.querySelectorAll("#fresh-rows > .row").forEach((row) => { if (document.getElementById(row.id)) row.remove(); });
         return told.innerHTML;
       },
+      // Told twice in a row, the page asks twice: the first answer belongs to a mark that the second one replaced.
+      onEvent: (name, event) => name !== "htmx:beforeSwap" || event.detail.elt.isConnected,
     });
     body.addEventListener("htmx:wsOpen", () => { downAt = 0; clearInterval(poll); poll = 0; state("", "Live"); });
     body.addEventListener("htmx:wsClose", () => {
