@@ -288,8 +288,10 @@ HOSTED_GRAPHS = {
     "support": "reviewhub_agents.demos.support:support",
     **env.pairs("HOSTED_GRAPHS"),
 }
-# So often a waking is tried (an error of the agent, a worker that died) before its branch is set aside.
+# So often a waking may fail at one place (an error of the agent, a worker that died) before its branch is set aside.
 RESUME_ATTEMPTS = env.number("RESUME_ATTEMPTS", 8)
+# How long a worker that was told to stop lets its steps run before it gives their branches back.
+DRAIN_SECONDS = env.number("DRAIN_SECONDS", 10)
 
 LOGGING = {
     "version": 1,

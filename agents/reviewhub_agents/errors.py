@@ -222,6 +222,12 @@ class IdempotencyConflict(Conflict):
     code = "idempotency_conflict"
 
 
+class Halted(Conflict):
+    """The run is halted: nothing starts for it until a person resumes it."""
+
+    code = "halted"
+
+
 class StaleHead(Conflict):
     """The branch went on from another checkpoint meanwhile."""
 

@@ -30,6 +30,7 @@ class Action(StrEnum):
     RUN_WRITE = "run.write"
     RUN_START = "run.start"
     RUN_CANCEL = "run.cancel"
+    RUN_HALT = "run.halt"
     RUN_RESUME = "run.resume"
     OUTCOME_REPORT = "outcome.report"
     CHECKPOINT_READ = "checkpoint.read"
@@ -131,14 +132,14 @@ _RUNNING: Final = frozenset(
 
 # Role → what it may do in the teams it belongs to, and what anywhere in its workspace.
 IN_OWN_TEAMS: Final[dict[str, frozenset[Action]]] = {
-    Role.REVIEWER: _SEEING | _TALKING | _DECIDING | {Action.RUN_CANCEL},
+    Role.REVIEWER: _SEEING | _TALKING | _DECIDING | {Action.RUN_CANCEL, Action.RUN_HALT},
     Role.MANAGER: frozenset(),
     Role.ADMIN: _DECIDING,
 }
 ANYWHERE: Final[dict[str, frozenset[Action]]] = {
     Role.REVIEWER: frozenset(),
     Role.MANAGER: _SEEING | _TALKING | _WATCHING,
-    Role.ADMIN: _SEEING | _TALKING | _WATCHING | _RUNNING | {Action.RUN_CANCEL},
+    Role.ADMIN: _SEEING | _TALKING | _WATCHING | _RUNNING | {Action.RUN_CANCEL, Action.RUN_HALT},
 }
 
 

@@ -22,7 +22,7 @@ from reviewhub.toolcalls.locks import lock
 
 @transaction.atomic
 def cancel(*, run_id: uuid.UUID, reason: str, actor: Actor) -> bool:
-    """Cancels every open branch of a run; false when none was open (cancelling twice changes nothing).
+    """Cancels every open or quarantined branch of a run; false when there is none (a second time changes nothing).
 
     What waited becomes `cancelled`, whoever polls it is told so; a decision that comes later gets a 409.
 
@@ -44,7 +44,8 @@ def cancel_stopped(*, run_id: uuid.UUID, reason: str, actor: Actor) -> bool:
 
 
 def _open(run: Run) -> list[Branch]:
-    return list(lock(Branch.objects.filter(run=run, state__in=OPEN_BRANCH).order_by("pk")))
+    going = (*OPEN_BRANCH, BranchState.QUARANTINED)
+    return list(lock(Branch.objects.filter(run=run, state__in=going).order_by("pk")))
 
 
 def _end(run: Run, branches: list[Branch], reason: str, actor: Actor) -> bool:

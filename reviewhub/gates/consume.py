@@ -29,7 +29,7 @@ from reviewhub.gates.errors import AlreadyConsumed, DigestMismatch, GrantExpired
 from reviewhub.gates.kinds import CallStarted
 from reviewhub.gates.reconsider import facts_differ, reask, reconsider, repeated_since
 from reviewhub.resumptions.acknowledge import acknowledge
-from reviewhub.runs.fence import check
+from reviewhub.runs.fence import check, check_not_halted
 from reviewhub.toolcalls.locks import Locked, lock, lock_call, lock_run
 from reviewhub.toolcalls.models import Attempt, Grant, ToolCall
 from reviewhub.toolcalls.queries import arguments_of, equal_elsewhere
@@ -67,7 +67,7 @@ def consume(
         NotAllowed, DigestMismatch, AlreadyConsumed, GrantExpired, FactsChanged, PolicyChanged: the tool must not run.
         IdempotencyConflict: the key began this attempt with another digest.
         NotAnyMore, AgentStopped: the key was revoked, or the agent stopped, since the request came in.
-        Superseded, StaleEpoch, RunEnded: the branch goes on elsewhere, or not at all.
+        Superseded, StaleEpoch, RunEnded, Halted: the branch goes on elsewhere, not at all, or not now.
     """
     key_hash = hashlib.sha256(check_key(key).encode()).hexdigest()
     with transaction.atomic(durable=True):
@@ -109,6 +109,7 @@ def _consume(
         raise NotAllowed("The same call may be running on another branch of this run.", state=call.state)
     if step is not AtConsume.FRESH_ATTEMPT:
         raise NotAllowed(f"This tool call is {call.state}.", state=call.state)
+    check_not_halted(locked.branch)
     acknowledge(branch=locked.branch)
     if call.state == CallState.ALLOWED:
         return _use_grant(locked, twins, key_hash, facts, epoch, actor)

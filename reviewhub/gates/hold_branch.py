@@ -12,7 +12,7 @@ from reviewhub.accounts.permissions import Action, Target
 from reviewhub.core import idempotency
 from reviewhub.core.actors import Actor
 from reviewhub.resumptions.acknowledge import acknowledge
-from reviewhub.runs.fence import check, check_open
+from reviewhub.runs.fence import check, check_not_halted, check_open
 from reviewhub.runs.lease import claim
 from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.locks import lock_branch
@@ -32,6 +32,7 @@ def hold_branch(
 
     Raises:
         Superseded, RunEnded: the branch takes no writes.
+        Halted: nothing starts for it until a person resumes it.
         BranchHeld: somebody else's lease is still good.
         StaleEpoch: what this key took is over.
         IdempotencyConflict: the key was used with another body.
@@ -45,6 +46,7 @@ def hold_branch(
         still_may(actor, Action.RUN_WRITE, target)
         return branch
     check_open(branch)
+    check_not_halted(branch)
     still_may(actor, Action.RUN_WRITE, target)
     acknowledge(branch=branch)
     held = claim(branch_id=branch_id, owner=owner, seconds=seconds)

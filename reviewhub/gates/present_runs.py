@@ -14,9 +14,10 @@ from reviewhub.checkpoints.models import Checkpoint, StateSchema
 from reviewhub.checkpoints.queries import Gone, Kind, kinds_of
 from reviewhub.checkpoints.typed import kept_misfits
 from reviewhub.plans.queries import numbers_in_force
-from reviewhub.resumptions.models import Resumption
+from reviewhub.resumptions.models import Failure, Resumption
+from reviewhub.resumptions.queries import failures_of
 from reviewhub.runs.fence import continue_from
-from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.models import Branch, Halt, Run
 from reviewhub.toolcalls.models import Pause, ToolCall
 from reviewhub.toolcalls.states import PauseState
 
@@ -37,6 +38,7 @@ def run_out(run: Run) -> wire.RunOut:
         "result": canonical.reread(run.result),
         "error": run.error,
         "branches": branches_out(branches),
+        "failures": [_failure(row) for row in failures_of(run.pk, most=20)],
         "created_at": run.created_at,
         "url": f"{settings.PUBLIC_URL}/{run.workspace.slug}/runs/{run.pk}",
     }
@@ -59,10 +61,11 @@ def branches_out(branches: Iterable[Branch]) -> list[wire.BranchOut]:
     waiting = Pause.objects.filter(branch__in=rows, state=PauseState.WAITING)
     pauses = dict(waiting.values_list("branch_id", "pk"))
     plans = numbers_in_force(row.pk for row in rows)
-    return [_branch(row, pauses.get(row.pk), plans.get(row.pk)) for row in rows]
+    halts = {halt.branch_id: halt for halt in Halt.objects.filter(branch__in=rows, ended_at=None)}
+    return [_branch(row, pauses.get(row.pk), plans.get(row.pk), halts.get(row.pk)) for row in rows]
 
 
-def _branch(row: Branch, pause: object, plan: int | None) -> wire.BranchOut:
+def _branch(row: Branch, pause: object, plan: int | None, halt: Halt | None) -> wire.BranchOut:
     fields: dict[str, Any] = {"id": row.pk, "name": row.name, "state": row.state, "epoch": row.epoch}
     if row.head:
         fields["head"] = row.head
@@ -75,7 +78,23 @@ def _branch(row: Branch, pause: object, plan: int | None) -> wire.BranchOut:
         fields["continue_from"] = wire.ContinueFrom.from_tree(onward)
     if plan:
         fields["plan"] = plan
+    if halt:
+        fields["halt"] = wire.HaltOut(
+            kind=halt.kind, reason=halt.reason, by=halt.by_name, since=halt.began_at
+        )
     return wire.BranchOut(**fields)
+
+
+def _failure(row: Failure) -> wire.FailureOut:
+    fields: dict[str, Any] = {
+        "branch": row.resumption.branch.name,
+        "attempt": row.attempt,
+        "error": row.error,
+        "at": row.at,
+    }
+    if row.again_at:
+        fields["again_at"] = row.again_at
+    return wire.FailureOut(**fields)
 
 
 def checkpoints_out(rows: Iterable[Checkpoint]) -> list[wire.CheckpointOut]:

@@ -44,6 +44,7 @@ def _alone() -> QuerySet[Branch]:
         ~Exists(woken),
         Q(lease_until__isnull=True) | Q(lease_until__lte=DbNow()),
         state__in=[BranchState.RUNNING, BranchState.RESUMING],
+        is_halted=False,
         run__agent__runner=Agent.Runner.HOSTED,
     )
 

@@ -11,6 +11,7 @@ from reviewhub.accounts.models import Agent
 from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
+from reviewhub.core.text import check_text
 from reviewhub.core.transitions import move
 from reviewhub.hosting.kinds import RunRetried
 from reviewhub.resumptions.enqueue import enqueue
@@ -22,15 +23,16 @@ from reviewhub.runs.states import BRANCH_EDGES, BranchState
 
 
 @transaction.atomic
-def retry(*, branch_id: uuid.UUID, actor: Actor) -> Branch:
-    """Wakes a quarantined branch of a hosted agent at its last checkpoint.
+def retry(*, branch_id: uuid.UUID, reason: str, actor: Actor) -> Branch:
+    """Wakes a quarantined branch at its last checkpoint; its failures are counted from none again.
 
     Raises:
         NotFound: there is no such branch.
         AgentStopped: its agent is stopped.
         NotAnyMore: who retries may not do so any more.
-        IllegalTransition: it is not quarantined, or its agent is not hosted.
+        IllegalTransition: it is not quarantined.
     """
+    check_text(reason, path="/reason")
     branch = locked_branch(branch_id)
     still_may(actor, Action.RUN_RESUME, run_target(branch.run))
     move(branch, to=BranchState.RUNNING, table=BRANCH_EDGES, ended_at=None)
@@ -42,7 +44,7 @@ def retry(*, branch_id: uuid.UUID, actor: Actor) -> Branch:
         run_id=branch.run_id,
         agent_id=branch.run.agent_id,
         subject_id=branch.pk,
-        data=RunRetried(branch=branch.name),
+        data=RunRetried(branch=branch.name, reason=reason),
     )
     derive(branch.run_id, actor=actor)
     if branch.run.agent.runner == Agent.Runner.HOSTED:

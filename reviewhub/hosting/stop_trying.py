@@ -12,13 +12,17 @@ from reviewhub.runs.queries import locked_branch
 
 
 @transaction.atomic
-def stop_trying(*, claimed: Claimed, error: str) -> None:
+def stop_trying(*, claimed: Claimed, place: str, error: str, failures: int) -> None:
     """Ends the waking as failed and the branch as quarantined. Its calls and grants stay as they are for `retry`.
+
+    Args:
+        place: how far the branch had come.
+        failures: how often it failed there, with this one.
 
     Raises:
         StaleEpoch, RunEnded, Superseded, StaleState: branch or waking are not this holder's any more.
     """
     branch = locked_branch(claimed.branch.pk)
     check(branch, claimed.branch.epoch)
-    give_up(resumption=claimed.resumption, error=error)
-    quarantine(branch=branch, error=error, attempts=claimed.resumption.attempts)
+    give_up(resumption=claimed.resumption, place=place, error=error)
+    quarantine(branch=branch, error=error, attempts=failures)

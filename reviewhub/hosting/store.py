@@ -12,7 +12,7 @@ from typing import Any
 from django.db import connections, transaction
 from reviewhub_agents import canonical, wire
 from reviewhub_agents.runtime import messages
-from reviewhub_agents.runtime.errors import PlanChanged
+from reviewhub_agents.runtime.errors import LetGo, PlanChanged
 from reviewhub_agents.runtime.store import (
     Call,
     Declaration,
@@ -49,13 +49,14 @@ from reviewhub.gates.progress import progress
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.gates.sleep import sleep
 from reviewhub.hosting.declare import declare
+from reviewhub.hosting.drain import this_worker
 from reviewhub.hosting.keep_record import keep_record
 from reviewhub.hosting.queries import calls_since, record_of, records_since
 from reviewhub.plans.queries import in_force
 from reviewhub.resumptions.claim import Claimed
 from reviewhub.resumptions.complete import complete
-from reviewhub.runs.fence import check
-from reviewhub.runs.models import Run
+from reviewhub.runs.fence import check, check_not_halted
+from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import locked_branch
 
 
@@ -101,6 +102,7 @@ class BranchStore:
         with _translated():
             saved = checkpoint(run=self._run, body=body, key=secrets.token_hex(16), actor=self._actor)
         self._branch.head = saved.checkpoint.pk
+        self._go_on(saved.checkpoint.branch)
         return Snapshot(
             id=str(saved.checkpoint.pk),
             node=node,
@@ -138,6 +140,7 @@ class BranchStore:
 
     def consume(self, call: Call, *, facts: dict[str, Any]) -> Permit:
         """Uses the grant of an allowed call; the key of this attempt lives in this call's memory only."""
+        self._go_on()
         with _translated():
             taken = consume(
                 call_id=uuid.UUID(call.id),
@@ -166,6 +169,8 @@ class BranchStore:
         try:
             return messages.kept_of(record_of(branch=self._branch, key=key).value)
         except NotFound:
+            # What is made now may cost money: not for a run that is halted.
+            self._go_on(Branch.objects.get(pk=self._branch.pk))
             return None
 
     def keep(self, key: str, kept: Kept) -> None:
@@ -245,6 +250,14 @@ class BranchStore:
             complete(resumption=self._resumption)
             body = wire.FailBody(epoch=self._epoch, error=error)
             fail(branch_id=self._branch.pk, body=body, actor=self._actor)
+
+    def _go_on(self, branch: Branch | None = None) -> None:
+        """Between two things that a step does: whether this process does the next one. Raises LetGo."""
+        if this_worker.is_on:
+            raise LetGo("this worker was told to stop")
+        if branch is not None:
+            with _translated():
+                check_not_halted(branch)
 
     def heartbeat(self) -> None:
         """Raises Fenced when somebody else has the branch. Leases are renewed by `hosting.heart`, in a thread."""

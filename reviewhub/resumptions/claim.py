@@ -12,6 +12,7 @@ from django.db.models import F
 from reviewhub.core.clock import DbNow, now
 from reviewhub.core.errors import StaleState
 from reviewhub.core.transitions import move
+from reviewhub.resumptions.failed import GONE, keep_failure
 from reviewhub.resumptions.models import Resumption
 from reviewhub.resumptions.states import RESUMPTION_EDGES, ResumptionState
 from reviewhub.runs import lease
@@ -38,7 +39,7 @@ def claim(*, resumption_id: uuid.UUID, owner: str, seconds: int) -> Claimed | No
         seconds: how long waking and branch are held without `renew`.
 
     Returns:
-        None when there is nothing to take: somebody else holds it or was quicker, it is over, or it is not due.
+        None when there is nothing to take: somebody else holds it or was quicker, it is over, halted, or not due.
         A waking of a branch that ended or waits for people again is abandoned on the way.
     """
     row = Resumption.objects.filter(pk=resumption_id, kind="hosted").first()
@@ -46,7 +47,7 @@ def claim(*, resumption_id: uuid.UUID, owner: str, seconds: int) -> Claimed | No
         return None
     branch = locked_branch(row.branch_id)
     row.refresh_from_db()
-    if row.state not in {ResumptionState.QUEUED, ResumptionState.CLAIMED}:
+    if branch.is_halted or row.state not in {ResumptionState.QUEUED, ResumptionState.CLAIMED}:
         return None
     if branch.state == BranchState.PAUSED:
         _abandon(row)
@@ -58,7 +59,7 @@ def claim(*, resumption_id: uuid.UUID, owner: str, seconds: int) -> Claimed | No
     except (Superseded, RunEnded):
         _abandon(row)
         return None
-    if not _take(row, owner=owner, seconds=seconds):
+    if not _take(row, branch, owner=owner, seconds=seconds):
         transaction.set_rollback(True)
         return None
     if branch.state == BranchState.RESUMING:
@@ -66,12 +67,13 @@ def claim(*, resumption_id: uuid.UUID, owner: str, seconds: int) -> Claimed | No
     return Claimed(resumption=row, branch=branch)
 
 
-def _take(row: Resumption, *, owner: str, seconds: int) -> bool:
+def _take(row: Resumption, branch: Branch, *, owner: str, seconds: int) -> bool:
     where = {"due_at__lte": DbNow()}
     try:
         if row.state == ResumptionState.CLAIMED:
             move(row, to=ResumptionState.QUEUED, table=RESUMPTION_EDGES, where={"lease_until__lte": DbNow()})
             where = {}
+            keep_failure(resumption=row, place=str(branch.head or ""), error=GONE)
         move(
             row,
             to=ResumptionState.CLAIMED,

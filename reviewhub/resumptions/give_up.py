@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from reviewhub.core.clock import now
 from reviewhub.core.transitions import move
+from reviewhub.resumptions.failed import keep_failure
 from reviewhub.resumptions.models import Resumption
-from reviewhub.resumptions.put_back import with_attempt
 from reviewhub.resumptions.states import RESUMPTION_EDGES, ResumptionState
 
 
-def give_up(*, resumption: Resumption, error: str) -> None:
+def give_up(*, resumption: Resumption, place: str, error: str) -> None:
     """Ends a claimed waking as failed, in the transaction in which its branch is quarantined.
 
     Raises:
@@ -22,5 +22,5 @@ def give_up(*, resumption: Resumption, error: str) -> None:
         where={"attempts": resumption.attempts},
         ended_at=now(),
         lease_until=None,
-        error=with_attempt(resumption, error),
     )
+    keep_failure(resumption=resumption, place=place, error=error)

@@ -40,7 +40,6 @@ class Resumption(Stateful):
     due_at = models.DateTimeField()
     lease_owner = models.CharField(max_length=120, blank=True)
     lease_until = models.DateTimeField(null=True)
-    error = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
 
@@ -61,3 +60,24 @@ class Resumption(Stateful):
 
     def __str__(self) -> str:
         return f"resumption {self.id}"
+
+
+class Failure(models.Model):
+    """One attempt of a waking that did not work out. `place` is how far its branch had come: the same one says no
+    progress was made."""
+
+    resumption = models.ForeignKey(Resumption, on_delete=models.PROTECT, related_name="failures")
+    attempt = models.PositiveIntegerField()
+    place = models.CharField(max_length=80)
+    owner = models.CharField(max_length=120, blank=True)
+    error = models.TextField(blank=True)
+    at = models.DateTimeField()
+    again_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["resumption", "attempt"], name="failure_of_attempt_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.error

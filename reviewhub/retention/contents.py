@@ -19,8 +19,9 @@ from reviewhub.core.models import IdempotencyKey
 from reviewhub.deliveries.models import Email
 from reviewhub.hosting.models import Record
 from reviewhub.plans.models import PlanVersion, StepMark
+from reviewhub.resumptions.models import Failure
 from reviewhub.reviews.models import Comment, PostReview, Question, Review, ReviewRequest
-from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.models import Branch, Halt, Run
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
 
 ERASED = "Erased"
@@ -73,6 +74,8 @@ TEXTS: tuple[Texts, ...] = (
     Texts(_of(Question, "request__run_id"), {"text": ""}),
     # One that was never answered has none.
     Texts(_of(Question, "request__run_id", answer__isnull=False), {"answer": ""}),
+    Texts(_of(Failure, "resumption__branch__run_id"), {"error": ""}),
+    Texts(_of(Halt, "branch__run_id"), {"reason": ""}),
     Texts(_of(PostReview, "tool_call__run_id"), {"note": ""}),
 )
 

@@ -30,6 +30,23 @@ class RunEnded(Conflict):
     code = "run_ended"
 
 
+class Halted(Conflict):
+    """This run is halted. Nothing starts for it until a person resumes it."""
+
+    code = "halted"
+
+
+def check_not_halted(branch: Branch) -> None:
+    """Refuses to start something for a locked branch that is halted. Raises Halted, with `halt` {kind, reason, by}."""
+    if not branch.is_halted:
+        return
+    halt = branch.halts.get(ended_at=None)
+    raise Halted(
+        f"Halted by {halt.by_name}: {halt.reason}",
+        halt={"kind": halt.kind, "reason": halt.reason, "by": halt.by_name},
+    )
+
+
 def check(branch: Branch, epoch: int | None) -> None:
     """Refuses a write for `branch` that is not the holder's.
 

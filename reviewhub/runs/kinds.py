@@ -32,6 +32,23 @@ class RunReopened(Payload):
     state: str
 
 
+@kind("run.halted", says="{actor} halted the run: {reason}")
+class RunHalted(Payload):
+    """Nothing starts for a branch until somebody resumes it."""
+
+    branch: str
+    cause: str
+    reason: str
+
+
+@kind("run.resumed", says="{actor} resumed the run: {reason}")
+class RunResumed(Payload):
+    """A branch that was halted goes on."""
+
+    branch: str
+    reason: str
+
+
 @kind("run.quarantined", says="The run was set aside{after}: {error}")
 class RunQuarantined(Payload):
     """A branch failed too often, cannot go on at all, or stands on a damaged checkpoint."""

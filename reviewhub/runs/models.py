@@ -66,6 +66,8 @@ class Branch(Stateful):
     lease_owner = models.CharField(max_length=120, blank=True)
     lease_until = models.DateTimeField(null=True)
     heartbeat_at = models.DateTimeField(null=True)
+    # Whether one of its halts has not ended: then nothing starts for it. Changed with that row, under its lock.
+    is_halted = models.BooleanField(default=False)
     fork_of = models.UUIDField(null=True)
     superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="supersedes")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -85,6 +87,35 @@ class Branch(Stateful):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Halt(models.Model):
+    """A time in which nothing starts for a branch, begun by a person or a used up limit and ended by a person."""
+
+    class Kind(models.TextChoices):
+        PERSON = "person"
+        TIME = "time"
+        SPEND = "spend"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
+    branch = models.ForeignKey(Branch, on_delete=models.PROTECT, related_name="halts")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    reason = models.TextField()
+    by_name = models.CharField(max_length=200)
+    began_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["branch"], condition=Q(ended_at__isnull=True), name="halt_open_once"
+            ),
+            models.CheckConstraint(condition=Q(kind__in=["person", "time", "spend"]), name="halt_kind"),
+        ]
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 class RetentionRule(models.Model):

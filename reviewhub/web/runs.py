@@ -24,15 +24,17 @@ from reviewhub.core.idempotency import check_key
 from reviewhub.gates.cancel import cancel as cancel_run
 from reviewhub.gates.fork import fork as fork_checkpoint
 from reviewhub.gates.set_aside import setting_aside
+from reviewhub.resumptions.queries import failures_of
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import newest_event, runs_visible
 from reviewhub.reviews.targets import run_target
-from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.models import Branch, Halt, Run
 from reviewhub.runs.queries import Filters, branches_of, listed
 from reviewhub.runs.states import OPEN_BRANCH, RunState
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.web.access import actor, page
 from reviewhub.web.called import called
+from reviewhub.web.controls import CONTROL, controls
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.plan_view import lane
 from reviewhub.web.render import may, show
@@ -102,14 +104,16 @@ def live(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
     return show(request, caller, "web/_live_run.html", _context(request, caller, row), nav="runs")
 
 
-def _again(request: HttpRequest, caller: MemberCaller, row: Run, error: Invalid) -> HttpResponse:
+def again(request: HttpRequest, caller: MemberCaller, row: Run, error: Invalid) -> HttpResponse:
+    """The run page with why one of the forms above it was refused, and that form open with what was typed."""
     context = _whole(request, caller, row)
-    context |= {"errors": words(error), "cancel_reason": request.POST.get("reason", "")}
+    context |= {"errors": words(error), "verb": request.path.rpartition("/")[2]}
+    context |= {"typed": request.POST.get("reason", "")}
     return show(request, caller, "web/run.html", context, nav="runs", status=error.status)
 
 
 @require_POST
-@page(Action.RUN_CANCEL, of=find, again=_again)
+@page(Action.RUN_CANCEL, of=find, again=again)
 def cancel(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
     """Cancels every open branch."""
     reason = text_in(request, "reason")
@@ -197,7 +201,14 @@ def _context(
         "misfits": kept_misfits(state_of) if state_of else [],
         "pending": list(ReviewRequest.objects.filter(run=row, state="pending").order_by("number")[:20]),
         "is_open": any(branch.state in OPEN_BRANCH for branch in branches),
-        "may_cancel": allowed(caller, Action.RUN_CANCEL, target),
+        "controls": controls(
+            run_id=row.pk,
+            branches=branches,
+            may={one for one in CONTROL if allowed(caller, one, target)},
+            stopped=row.agent.stopped_at is not None,
+        ),
+        "halts": list(Halt.objects.filter(branch__in=branches, ended_at=None).select_related("branch")),
+        "failures": failures_of(row.pk, most=10),
         "may_audit": may(caller, Action.AUDIT_READ),
         "may_fork": allowed(caller, Action.CHECKPOINT_FORK, target),
         "may_rewrite": state_of is not None

@@ -83,6 +83,7 @@ TABLE = {
     Action.RUN_WRITE: ("g", "", "g"),
     Action.RUN_START: ("rA", "", ""),
     Action.RUN_CANCEL: ("raAg", "aA", "raAg"),
+    Action.RUN_HALT: ("raA", "aA", "raA"),
     Action.RUN_RESUME: ("rA", "", ""),
     Action.OUTCOME_REPORT: ("gs", "", "gs"),
     Action.CHECKPOINT_READ: ("rmaAgs", "maA", "rmaAgs"),

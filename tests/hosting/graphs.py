@@ -36,5 +36,6 @@ def new_world() -> World:
     """Forgets what was done and what was to break."""
     world.done.clear()
     world.breaks.clear()
+    world.before.clear()
     world.models = 0
     return world

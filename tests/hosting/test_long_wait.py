@@ -22,7 +22,7 @@ from reviewhub.deliveries.models import Email
 from reviewhub.resumptions.models import Resumption
 from reviewhub.retention.models import Progress
 from reviewhub.reviews.models import ReviewRequest
-from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.models import Branch, Halt, Run
 from reviewhub.toolcalls.models import Attempt, Grant, Pause, ToolCall
 from reviewhub.tools.models import Tool
 from tests.cast import Cast
@@ -37,6 +37,7 @@ KEPT = {
     "Decision",
     "Event",
     "EventPayload",
+    "Failure",
     "Hold",
     "Member",
     "Person",
@@ -63,6 +64,7 @@ MOVED = (
     Branch,
     Email,
     Grant,
+    Halt,
     IdempotencyKey,
     Leftover,
     Pause,

@@ -116,7 +116,9 @@ def test_an_error_of_the_agent_is_tried_again_later(hosted: Hosted) -> None:
     hosted.world.breaks["model"] = [ConnectionError("provider is down")]
     hosted.work()
     row = Resumption.objects.get()
-    assert (row.state, row.error) == ("queued", "Attempt 1: ConnectionError: provider is down")
+    kept = row.failures.get()
+    assert (row.state, kept.attempt, kept.error) == ("queued", 1, "ConnectionError: provider is down")
+    assert kept.owner == "worker" and kept.again_at == row.due_at
     assert Branch.objects.get().lease_until is None
     assert hosted.work() == 0
     run_out()
@@ -145,7 +147,9 @@ def test_after_too_many_attempts_it_is_set_aside_until_a_person_says_so(
         "The run was set aside after 3 attempts: ConnectionError: provider is down"
     )
     assert hosted.work() == 0
-    retry(branch_id=Branch.objects.get().pk, actor=SYSTEM)
+    retry(branch_id=Branch.objects.get().pk, reason="the provider is back", actor=SYSTEM)
+    said = Event.objects.get(kind="run.retried").payload.sentence
+    assert said == "system lets the run try again: the provider is back"
     assert states(run) == ("running", "running")
     hosted.work()
     assert states(run) == ("paused", "paused")

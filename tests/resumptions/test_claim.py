@@ -5,18 +5,22 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 from django.db.models import F
 
+from reviewhub.core.actors import SYSTEM
 from reviewhub.core.errors import StaleState
 from reviewhub.resumptions.claim import Claimed, claim
 from reviewhub.resumptions.complete import complete
 from reviewhub.resumptions.enqueue import enqueue
+from reviewhub.resumptions.failed import GONE, NO_END, failures_at, keep_failure
 from reviewhub.resumptions.give_up import give_up
-from reviewhub.resumptions.models import Resumption
-from reviewhub.resumptions.put_back import put_back
+from reviewhub.resumptions.models import Failure, Resumption
+from reviewhub.resumptions.put_back import give_back, put_back
 from reviewhub.resumptions.queries import claimable
 from reviewhub.resumptions.renew import renew
 from reviewhub.runs.fence import StaleEpoch
+from reviewhub.runs.halt import halt, lift
 from reviewhub.runs.models import Branch
 from tests.resumptions.conftest import World
 
@@ -57,13 +61,14 @@ def test_a_lease_that_ran_out_is_taken_over_in_a_new_epoch(world: World) -> None
     assert list(claimable()) == [row]
     second = taken(row)
     assert (second.resumption.attempts, second.branch.epoch) == (2, 2)
+    assert [(one.attempt, one.owner, one.error) for one in Failure.objects.all()] == [(1, "worker", GONE)]
     # The one who slept through its lease changes nothing any more.
     with pytest.raises(StaleEpoch):
         renew(resumption=first.resumption, branch=first.branch, seconds=60)
     with pytest.raises(StaleEpoch):
-        put_back(resumption=first.resumption, branch=first.branch, error="late", seconds=1)
+        put_back(resumption=first.resumption, branch=first.branch, place="", error="late", seconds=1)
     with pytest.raises(StaleState):
-        give_up(resumption=first.resumption, error="late")
+        give_up(resumption=first.resumption, place="", error="late")
     assert not complete(resumption=first.resumption)
     assert complete(resumption=second.resumption)
 
@@ -90,16 +95,42 @@ def test_put_back_is_due_later_and_keeps_the_errors(world: World) -> None:
     row = hosted(world)
     for number in (1, 2):
         held = taken(row)
-        put_back(resumption=held.resumption, branch=held.branch, error=f"error {number}", seconds=20)
+        put_back(
+            resumption=held.resumption, branch=held.branch, place="p", error=f"error {number}", seconds=20
+        )
         row.refresh_from_db()
         assert (row.state, row.lease_until, Branch.objects.get().lease_until) == ("queued", None, None)
         assert take(row) is None
         Resumption.objects.update(due_at=F("due_at") - timedelta(seconds=40))
-    assert row.error == "Attempt 1: error 1\nAttempt 2: error 2"
+    assert failures_at(resumption=row, place="p") == 2
+    assert failures_at(resumption=row, place="further on") == 0
     held = taken(row)
-    give_up(resumption=held.resumption, error="error 3")
+    give_up(resumption=held.resumption, place="p", error="error 3")
     row.refresh_from_db()
-    assert (row.state, row.error[-7:]) == ("failed", "error 3")
+    assert row.state == "failed"
+    assert [one.error for one in Failure.objects.order_by("attempt")] == ["error 1", "error 2", "error 3"]
+
+
+def test_progress_is_no_excuse_for_ever(world: World) -> None:
+    row = hosted(world)
+    for number in range(NO_END):
+        row.attempts = number
+        keep_failure(resumption=row, place=str(number), error="again")
+    assert failures_at(resumption=row, place="new") == 1
+
+
+def test_what_is_halted_is_not_taken_and_given_back_it_is_due_at_once(world: World) -> None:
+    row = hosted(world)
+    with transaction.atomic():
+        assert halt(branch=Branch.objects.get(), kind="person", reason="odd", actor=SYSTEM)
+        assert not halt(branch=Branch.objects.get(), kind="person", reason="again", actor=SYSTEM)
+    assert take(row) is None and not claimable()
+    with transaction.atomic():
+        assert lift(branch=Branch.objects.get(), reason="fine", actor=SYSTEM)
+    held = taken(row)
+    give_back(resumption=held.resumption, branch=held.branch)
+    assert list(claimable()) == [row]
+    assert not Failure.objects.exists()
 
 
 @pytest.mark.parametrize("state", ["paused", "cancelled", "superseded", "succeeded"])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from pydantic import BaseModel
-from reviewhub_agents.runtime import END, Context, Graph, GraphError, Scripted, ToolError, ToolRun
+from reviewhub_agents.runtime import END, Context, Graph, GraphError, Scripted, ToolError, ToolRun, TryLater
 
 
 class Note(BaseModel):
@@ -25,17 +26,26 @@ class Ticket(BaseModel):
 
 @dataclass
 class World:
-    """What happened outside, and what to break: `breaks` maps a tool to what it raises, once."""
+    """What happened outside, and what to break: `breaks` maps a tool to what it raises, once.
+
+    `before` maps it to what else happens in the meantime, each time.
+    """
 
     done: list[tuple[str, str]] = field(default_factory=list)
     breaks: dict[str, list[BaseException]] = field(default_factory=dict)
+    before: dict[str, Callable[[], object]] = field(default_factory=dict)
     models: int = 0
 
     def act(self, tool: str, args: BaseModel, run: ToolRun) -> dict[str, Any]:
-        for error in self.breaks.pop(tool, []):
-            raise error
+        self.meet(tool)
         self.done.append((tool, args.model_dump()["text"]))
         return {"did": args.model_dump()["text"], "attempt": run.attempt}
+
+    def meet(self, what: str) -> None:
+        if what in self.before:
+            self.before[what]()
+        for error in self.breaks.pop(what, []):
+            raise error
 
 
 class NewerTicket(Ticket):
@@ -75,8 +85,7 @@ def make(world: World, state: type[Ticket] = Ticket, **typed: Any) -> Graph[Tick
     """read → decide → pay → END, with a model call in between; `typed` is version and upgrades of the state."""
 
     def think(messages: list[dict[str, Any]]) -> dict[str, Any]:
-        for error in world.breaks.pop("model", []):
-            raise error
+        world.meet("model")
         world.models += 1
         return {"role": "assistant", "content": f"pay {messages[-1]['content']}"}
 
@@ -120,4 +129,4 @@ def make(world: World, state: type[Ticket] = Ticket, **typed: Any) -> Graph[Tick
     return graph
 
 
-__all__ = ["GraphError", "NewerTicket", "Note", "Ticket", "ToolError", "World", "make"]
+__all__ = ["GraphError", "NewerTicket", "Note", "Ticket", "ToolError", "TryLater", "World", "make"]

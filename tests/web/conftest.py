@@ -52,6 +52,7 @@ def ids(cast: Cast) -> dict[str, Any]:
         "<int:version>": 1,
         "<int:number>": row.number,
         "<uuid:run_id>": row.run_id,
+        "<uuid:branch_id>": row.branch_id,
         "<uuid:checkpoint_id>": found.pk,
         "<uuid:member_id>": cast.dave.pk,
         "<uuid:team_id>": cast.support.pk,

@@ -43,6 +43,9 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "requests/<int:number>/claim": ("bob", {}, "", ("back",)),
     "requests/<int:number>/reveal": ("bob", {}, "", ("reason",)),
     "runs/<uuid:run_id>/cancel": ("bob", {}, "reason", ("reason",)),
+    "runs/<uuid:run_id>/halt": ("bob", {}, "reason", ("reason",)),
+    "runs/<uuid:run_id>/resume": ("bob", {}, "", ("reason",)),
+    "branches/<uuid:branch_id>/retry": ("bob", {}, "", ("reason",)),
     "checkpoints/<uuid:checkpoint_id>/fork": ("bob", {"key": "k2"}, "reason", ("reason", "key")),
     "checkpoints/<uuid:checkpoint_id>/rewrite": (
         "bob", {"do": "preview", "changes": "[]", "from": "0"}, "reason", ("reason", "at", "value", "changes", "path"),

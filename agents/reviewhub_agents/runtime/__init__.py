@@ -20,7 +20,16 @@ The engine knows neither Django nor HTTP: it talks to a `Store`.
 from .async_context import AsyncContext
 from .context import Ask, Context
 from .engine import Ending, run
-from .errors import ContextOverflow, Fenced, GraphError, PlanChanged, ReplayDiverged, StateError, ToolError
+from .errors import (
+    ContextOverflow,
+    Fenced,
+    GraphError,
+    PlanChanged,
+    ReplayDiverged,
+    StateError,
+    ToolError,
+    TryLater,
+)
 from .graph import Graph
 from .heads import END
 from .models import Model, Scripted
@@ -56,6 +65,7 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "ToolRun",
+    "TryLater",
     "Upgrade",
     "rebuild",
     "run",

@@ -39,5 +39,21 @@ class ToolError(Exception):
     """For tools: the action did *not* happen. Any other exception leaves that open."""
 
 
+class TryLater(Exception):
+    """What the agent needs does not answer just now (a rate limit, an overload, a time-out): the step is tried again.
+
+    `after`: seconds that the other side asks for (`Retry-After`); None when it did not say.
+    """
+
+    def __init__(self, said: str, *, after: float | None = None) -> None:
+        """Kept among the errors of the run."""
+        super().__init__(said)
+        self.after = after
+
+
 class Paused(BaseException):
     """Unwinds a step that has to wait for people. No Exception, so that an agent's own handlers let it through."""
+
+
+class LetGo(Paused):
+    """Unwinds a step whose process gives the branch back: the run is halted, or the process was told to stop."""

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from reviewhub_agents import canonical, wire
 
-from .errors import AskedAgain, Fenced, GraphError, PlanChanged, ReplayDiverged, StateError
+from .errors import AskedAgain, Fenced, GraphError, LetGo, PlanChanged, ReplayDiverged, StateError
 from .store import (
     Call,
     Decided,
@@ -39,10 +39,12 @@ FENCED = frozenset(
 AGAIN = frozenset({"not_allowed", "grant_expired", "facts_changed", "policy_changed"})
 
 
-def translated(code: str, message: str) -> Exception | None:
+def translated(code: str, message: str) -> BaseException | None:
     """The engine's error for a refusal of the hub; None for one that the engine has no word for."""
     if code in FENCED:
         return Fenced(message)
+    if code == "halted":
+        return LetGo(message)
     if code in AGAIN:
         return AskedAgain(message)
     if code in {"idempotency_conflict", "digest_mismatch"}:

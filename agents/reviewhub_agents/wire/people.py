@@ -124,7 +124,7 @@ class ClaimRequestBody(Wire):
 
 
 class WhyBody(Wire):
-    """`POST /runs/{run}/hold`, `/release`, `/checkpoints/{checkpoint}/pin`: why; it goes on the record."""
+    """Why a run is held, halted or resumed, a branch retried, a checkpoint pinned; it goes on the record."""
 
     reason: Said
 

@@ -58,6 +58,25 @@ class ContinueFrom(Wire):
     branch_id: Id | None = None
 
 
+class HaltOut(Wire):
+    """Nothing starts for the branch until a person resumes it: `kind` is person, time or spend (a limit is used up)."""
+
+    kind: Label
+    reason: Text
+    by: Name
+    since: Time
+
+
+class FailureOut(Wire):
+    """An attempt to run a branch on that did not work out; `again_at` is when it was tried again, if it was to be."""
+
+    branch: Name
+    attempt: Positive
+    error: Text
+    at: Time
+    again_at: Time | None = None
+
+
 class BranchOut(Wire):
     """A branch: the unit that executes; `continue_from` when it was superseded.
 
@@ -73,10 +92,11 @@ class BranchOut(Wire):
     pause: Id | None = None
     continue_from: ContinueFrom | None = None
     plan: Positive | None = None
+    halt: HaltOut | None = None
 
 
 class RunOut(Wire):
-    """A run with its branches."""
+    """A run with its branches. `failures`: the newest twenty attempts of hosted branches that did not work out."""
 
     id: Id
     agent: Name
@@ -92,6 +112,7 @@ class RunOut(Wire):
     result: Json = None
     error: Text = ""
     branches: list[BranchOut] = []
+    failures: list[FailureOut] = []
     continue_from: ContinueFrom | None = None
     created_at: Time
     ended_at: Time | None = None

@@ -1,0 +1,34 @@
+"""A person halts a run: nothing starts for it until somebody resumes it."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import transaction
+
+from reviewhub.accounts.acting import still_may
+from reviewhub.accounts.permissions import Action
+from reviewhub.core.actors import Actor
+from reviewhub.core.text import check_text
+from reviewhub.reviews.targets import run_target
+from reviewhub.runs.halt import halt as halt_branch
+from reviewhub.runs.models import Branch, Halt, Run
+from reviewhub.runs.states import OPEN_BRANCH
+from reviewhub.toolcalls.locks import lock
+
+
+@transaction.atomic
+def halt(*, run_id: uuid.UUID, reason: str, actor: Actor) -> bool:
+    """Halts every open branch of a run; false when none was open, or all were halted already.
+
+    What has started goes on to its end, and people may decide what waits.
+
+    Raises:
+        NotAnyMore: who halts may not do so any more.
+    """
+    check_text(reason, path="/reason")
+    run = Run.objects.select_related("agent").get(pk=run_id)
+    branches = list(lock(Branch.objects.filter(run=run, state__in=OPEN_BRANCH).order_by("pk")))
+    still_may(actor, Action.RUN_HALT, run_target(run))
+    done = [halt_branch(branch=one, kind=Halt.Kind.PERSON, reason=reason, actor=actor) for one in branches]
+    return any(done)
