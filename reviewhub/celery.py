@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_init, worker_ready, worker_shutting_down
+from celery.signals import worker_init, worker_ready
 from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reviewhub.settings")
@@ -123,11 +123,3 @@ def sweep_at_start(**_: object) -> None:
     """Looks at once for what was left behind while no worker ran."""
     for name in SWEEPS:
         app.send_task(name)
-
-
-@worker_shutting_down.connect
-def give_back(**_: object) -> None:
-    """SIGTERM: runs stop at their next write, and those that cannot are given back within the grace time."""
-    from reviewhub.hosting.drain import this_worker
-
-    this_worker.begin(seconds=settings.DRAIN_SECONDS)

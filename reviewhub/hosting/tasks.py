@@ -8,9 +8,12 @@ import threading
 import uuid
 
 from celery import shared_task
+from celery.signals import worker_shutting_down
+from django.conf import settings
 
 from reviewhub.hosting import rescue as rescuing
 from reviewhub.hosting import sweep as sweeping
+from reviewhub.hosting.drain import this_worker
 from reviewhub.hosting.resume import resume as run_on
 
 
@@ -31,3 +34,9 @@ def sweep() -> int:
 def rescue() -> int:
     """Wakes branches that nothing else would."""
     return rescuing.rescue()
+
+
+@worker_shutting_down.connect
+def drain(**_: object) -> None:
+    """SIGTERM: runs stop at their next write, and those that cannot are given back within the grace time."""
+    this_worker.begin(seconds=settings.DRAIN_SECONDS)
