@@ -91,6 +91,7 @@ class _Routes:
     heartbeat = Route(routes.heartbeat)
     finish = Route(routes.finish)
     fail = Route(routes.fail)
+    handover = Route(routes.handover)
     record = Route(routes.record)
     get_record = Route(routes.get_record)
     list_records = Route(routes.list_records)

@@ -200,6 +200,11 @@ def fail(branch: UUID, body: wire.FailBody) -> Call[wire.BranchOut]:
     return _post(_path("branches", branch, "fail"), wire.BranchOut, body)
 
 
+def handover(branch: UUID) -> Call[wire.HandoverOut]:
+    """A note for the model that goes on with the branch, made from the record."""
+    return _get(_path("branches", branch, "handover"), wire.HandoverOut)
+
+
 def record(branch: UUID, name: str, body: wire.RecordBody) -> Call[wire.RecordOut]:
     """Remember a result under a name; the first value wins and comes back."""
     return Call(

@@ -34,7 +34,7 @@ def model_text(
         allowed: whether the call may run; only `expire` needs it.
     """
     head = _head(type, tool, _who(by_kind, by_names), value, allowed)
-    edited = original != arguments and type in ("approve", "edit")
+    edited = original != arguments and type in ("approve", "edit", "happened", "did_not_happen")
     return "\n".join(
         part
         for part in (head, _edited(arguments, original) if edited else "", _said(message, by_kind))

@@ -17,6 +17,7 @@ from reviewhub.api.base import AgentView, actor_of, answer, key_of, read
 from reviewhub.core.errors import Invalid
 from reviewhub.gates.fail import fail
 from reviewhub.gates.finish import finish
+from reviewhub.gates.handover import handover
 from reviewhub.gates.hold_branch import hold_branch
 from reviewhub.gates.present import calls_out
 from reviewhub.gates.present_runs import branches_out, resumption_out
@@ -99,6 +100,16 @@ class Fail(AgentView):
         body = read(request, wire.FailBody)
         ended = fail(branch_id=found.pk, body=body, actor=actor_of(request))
         return answer(branches_out([ended])[0])
+
+
+class Handover(AgentView):
+    """`GET /branches/{branch}/handover`"""
+
+    @extend_schema(responses=wire.HandoverOut)
+    def get(self, request: Request, branch: uuid.UUID) -> HttpResponse:
+        """A note for the model that goes on: the plan, what was done, what runs or is unknown, and who decided."""
+        found = self.branch(request, branch, Action.RUN_READ)
+        return answer(wire.HandoverOut(branch=found.pk, text=handover(found)))
 
 
 class Records(AgentView):
