@@ -5,8 +5,9 @@ from __future__ import annotations
 from django.db import transaction
 from reviewhub_agents import wire
 
+from reviewhub.accounts.make_agent import make_agent
 from reviewhub.accounts.models import Agent, Member, Team
-from reviewhub.core.actors import Actor
+from reviewhub.core.actors import SYSTEM, Actor
 from reviewhub.hosting.graphs import graph_of
 from reviewhub.tools.models import Tool
 from reviewhub.tools.register import register
@@ -20,26 +21,22 @@ def adopt(*, team: Team, graph: str, name: str, owner: Member | None, actor: Act
     Sentences that the graph brings along are taken for tools that have none; admins may change them.
 
     Args:
-        graph: a name from the settings' HOSTED_GRAPHS.
+        graph: a name from the settings' HOSTED_GRAPHS. Its tools are this installation's, whoever registers it.
 
     Raises:
-        Invalid: there is no such graph.
+        Invalid: there is no such graph, or the name cannot be taken.
+        NameTaken: another agent has the name.
+        NotAnyMore: who registers it may not do so (any more).
     """
     found = graph_of(graph)
-    agent, _ = Agent.objects.get_or_create(
-        workspace_id=team.workspace_id,
-        name=name,
-        defaults={
-            "team": team,
-            "owner": owner,
-            "description": found.description,
-            "runner": Agent.Runner.HOSTED,
-            "graph": graph,
-        },
+    agent = Agent.objects.filter(
+        workspace_id=team.workspace_id, name=name, graph=graph
+    ).first() or make_agent(
+        team=team, name=name, owner=owner, description=found.description, graph=graph, actor=actor
     )
     for tool in found.tools.values():
         body = wire.ToolRegister.from_tree(tool.describe())
-        row: Tool = register(agent=agent, name=tool.name, body=body, actor=actor)
+        row: Tool = register(agent=agent, name=tool.name, body=body, actor=SYSTEM)
         if tool.sentence and not row.sentence:
-            set_sentence(tool=row, sentence=tool.sentence, actor=actor)
+            set_sentence(tool=row, sentence=tool.sentence, actor=SYSTEM)
     return agent

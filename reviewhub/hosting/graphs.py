@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from django.conf import settings
-from reviewhub_agents.runtime import Graph, GraphError
+from reviewhub_agents.runtime import Graph, GraphError, StateError
 
 from reviewhub.core.errors import Invalid
 
@@ -27,6 +27,19 @@ def graph_of(name: str) -> Graph[Any]:
         known = ", ".join(sorted(settings.HOSTED_GRAPHS))
         raise Invalid.at("/graph", f"this installation has no graph {name!r}; it has: {known}")
     return _load(path)
+
+
+def example_of(name: str) -> str:
+    """An input that the graph called `name` takes as it is, as JSON text to change; `{}` when it has to be given.
+
+    Raises:
+        Invalid, GraphError: as `graph_of`.
+    """
+    states = graph_of(name).states
+    try:
+        return states.dump(states.first("{}"))
+    except StateError:
+        return "{}"
 
 
 @cache

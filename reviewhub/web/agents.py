@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
@@ -15,7 +16,7 @@ from reviewhub.accounts.make_agent import make_agent
 from reviewhub.accounts.make_key import make_key
 from reviewhub.accounts.models import Agent, AgentKey, Team
 from reviewhub.accounts.move_agent import move_agent
-from reviewhub.accounts.permissions import Action, MemberCaller, Target, scope_of
+from reviewhub.accounts.permissions import Action, MemberCaller, Target, roles_for, scope_of
 from reviewhub.accounts.queries import agent_target, agents_of, deciders_of
 from reviewhub.accounts.revoke_key import revoke_key
 from reviewhub.accounts.rotate_key import rotate_key
@@ -24,6 +25,7 @@ from reviewhub.checkpoints.queries import listed_schemas
 from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError
 from reviewhub.gates.start import start as start_agent
 from reviewhub.gates.stop import stop as stop_agent
+from reviewhub.hosting.adopt import adopt
 from reviewhub.web.access import actor, page
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import may, show
@@ -66,12 +68,19 @@ def _page(
         "deserted": {pk for pk, deciders in many.items() if not deciders},
         "may_edit": may(caller, Action.AGENTS_EDIT),
         "may_stop": may(caller, Action.AGENTS_STOP),
+        "startable": _startable(caller),
+        "graphs": sorted(settings.HOSTED_GRAPHS),
         "modes": list(MODES.items()),
         "shown": shown,
         "given": {},
         **more,
     }
     return show(request, caller, "web/agents.html", context, nav="agents", status=status)
+
+
+def _startable(caller: MemberCaller) -> frozenset[uuid.UUID]:
+    """Teams whose hosted agents this person may start."""
+    return caller.team_ids if caller.member.role in roles_for(Action.RUN_START) else frozenset()
 
 
 def _again(request: HttpRequest, caller: MemberCaller, error: ReviewHubError) -> HttpResponse:
@@ -90,19 +99,22 @@ def new(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Registers an agent of a team."""
     given = request.POST
     try:
-        made = make_agent(
-            team=_team(caller, given.get("team", "")),
-            name=given.get("name", ""),
-            description=given.get("description", ""),
-            owner=caller.member,
-            actor=actor(request, caller),
-        )
+        made = _made(request, caller, team=_team(caller, given.get("team", "")), graph=given.get("graph", ""))
     except Conflict as error:
         return _again(request, caller, error)
-    messages.success(request, f"{made.name} is registered. Make a key for it.")
+    next_ = "Start a run of it." if made.graph else "Make a key for it."
+    messages.success(request, f"{made.name} is registered. {next_}")
     if not deciders_of(caller.workspace_id)[made.team_id]:
         messages.warning(request, f"Nobody in {made.team.name} can decide yet what it asks: add a reviewer.")
     return redirect(f"/{caller.member.workspace.slug}/agents#{made.pk}")
+
+
+def _made(request: HttpRequest, caller: MemberCaller, *, team: Team, graph: str) -> Agent:
+    name, who = request.POST.get("name", ""), actor(request, caller)
+    if graph:
+        return adopt(team=team, graph=graph, name=name.strip(), owner=caller.member, actor=who)
+    about = request.POST.get("description", "")
+    return make_agent(team=team, name=name, description=about, owner=caller.member, actor=who)
 
 
 def find(caller: MemberCaller, agent_id: uuid.UUID) -> tuple[Agent, Target]:

@@ -70,3 +70,19 @@ def test_the_command_makes_another_request(cast: Cast) -> None:
     Agent.objects.update(stopped_at=now())
     with pytest.raises(CommandError, match="stopped"):
         call_command("demo_run")
+
+
+def test_the_command_starts_any_hosted_agent_and_registers_it_first(cast: Cast) -> None:
+    with pytest.raises(CommandError, match="which team"):
+        call_command("start_run", "support")
+    said = io.StringIO()
+    call_command("start_run", "support", team="Support", workspace="northwind", title="By hand", stdout=said)
+    call_command("start_run", "support", input='{"wish": "again"}', stdout=said)
+    assert [run.title for run in Run.objects.order_by("created_at")] == ["By hand", ""]
+    assert said.getvalue().split()[0].endswith(f"/northwind/runs/{Run.objects.earliest('created_at').pk}")
+    assert Agent.objects.filter(graph="support").count() == 1
+    for refused, why in (("[1]", "should be an object"), ("{", "no JSON")):
+        with pytest.raises(CommandError, match=why):
+            call_command("start_run", "support", input=refused)
+    with pytest.raises(CommandError, match="no such graph"):
+        call_command("start_run", "nobody")

@@ -13,6 +13,7 @@ from reviewhub.accounts.models import Agent, Member, Team
 from reviewhub.audit.models import Event
 from reviewhub.policies.queries import current
 from reviewhub.policies.reading import parse_policy
+from reviewhub.runs.models import Run
 from tests.cast import Cast, make_test_agent
 from tests.driver import AgentHttp, policy
 from tests.web.make import waiting
@@ -123,3 +124,26 @@ def test_an_admin_says_what_becomes_of_states_that_do_not_fit(cast: Cast, as_: A
     assert event.payload.sentence == "Alice set the checking of states of Support agent to strict"
     assert client.post(where, {"validation": "sometimes"}).status_code == 422
     assert '<option value="strict" selected>' in text(client, "/northwind/agents")
+
+
+def test_an_agent_that_runs_here_is_registered_and_started(cast: Cast, as_: As) -> None:
+    alice, bob = as_(cast.alice), as_(cast.bob)
+    given = {"name": "Desk", "team": str(cast.support.pk), "graph": "support"}
+    assert "Here: support" in text(alice, "/northwind/agents")
+    assert alice.post("/northwind/agents/new", given).status_code == 302
+    agent = Agent.objects.get(name="Desk")
+    where = f"/northwind/agents/{agent.pk}/run"
+    assert Event.objects.filter(kind="agent.made", agent_id=agent.pk).count() == 1
+    # Alice registers agents, and is in no team that looks after this one.
+    assert where not in text(alice, "/northwind/agents") and where in text(bob, "/northwind/agents")
+    assert '"wish"' in text(bob, where)
+    for wrong in ("{", "[1]"):
+        answer = bob.post(where, {"title": "T", "environment": "test", "input": wrong})
+        assert answer.status_code == 422 and 'value="T"' in answer.content.decode()
+    assert not Run.objects.exists()
+    answer = bob.post(where, {"title": "Crushed", "environment": "test", "input": '{"wish": "money back"}'})
+    run = Run.objects.get()
+    assert answer["Location"] == f"/northwind/runs/{run.pk}"
+    assert (run.title, run.environment, run.started_by) == ("Crushed", "test", cast.bob)
+    answer = alice.post("/northwind/agents/new", {**given, "graph": "nobody's", "name": "Other"})
+    assert answer.status_code == 422
