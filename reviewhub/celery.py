@@ -23,6 +23,7 @@ SWEEPS = (
     "reviewhub.hosting.tasks.sweep",
     "reviewhub.hosting.tasks.rescue",
     "reviewhub.gates.tasks.sweep_unknown",
+    "reviewhub.gates.tasks.sweep_overtime",
     "reviewhub.deliveries.tasks.send_due",
 )
 """What beat starts every SWEEP_SECONDS, and every worker once when it is ready."""

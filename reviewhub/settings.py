@@ -290,6 +290,11 @@ HOSTED_GRAPHS = {
 }
 # So often a waking may fail at one place (an error of the agent, a worker that died) before its branch is set aside.
 RESUME_ATTEMPTS = env.number("RESUME_ATTEMPTS", 8)
+# What models cost, "NAME:input=price" and "NAME:output=price" of a million tokens; and what a run may spend and how
+# many seconds it may work, where nobody said otherwise (0: any).
+MODEL_PRICES = env.amounts("MODEL_PRICES")
+RUN_SPEND_LIMIT = env.number("RUN_SPEND_LIMIT", 0)
+RUN_TIME_LIMIT = env.number("RUN_TIME_LIMIT", 0)
 # How long a worker that was told to stop lets its steps run before it gives their branches back.
 DRAIN_SECONDS = env.number("DRAIN_SECONDS", 10)
 

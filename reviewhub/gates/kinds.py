@@ -152,3 +152,18 @@ class AgentStopped(Payload):
 @kind("agent.started", says="{actor} lets {agent} work again")
 class AgentStarted(Payload):
     agent: str
+
+
+@kind("run.limits_set", says="{actor} set the limits of the run: {limits}; {reason}")
+class LimitsSet(Payload):
+    """What a run may spend, in millionths, and how long it may work; 0 is no limit."""
+
+    spend_micros: int
+    seconds: int
+    reason: str
+
+    @property
+    def limits(self) -> str:
+        """Both, as words."""
+        spend = f"{self.spend_micros / 1_000_000:,.2f} to spend" if self.spend_micros else "any spending"
+        return f"{spend}, {f'{self.seconds} s' if self.seconds else 'any time'} to work"

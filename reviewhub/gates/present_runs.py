@@ -18,6 +18,7 @@ from reviewhub.resumptions.models import Failure, Resumption
 from reviewhub.resumptions.queries import failures_of
 from reviewhub.runs.fence import continue_from
 from reviewhub.runs.models import Branch, Halt, Run
+from reviewhub.runs.queries import open_halts
 from reviewhub.toolcalls.models import Pause, ToolCall
 from reviewhub.toolcalls.states import PauseState
 
@@ -38,6 +39,13 @@ def run_out(run: Run) -> wire.RunOut:
         "result": canonical.reread(run.result),
         "error": run.error,
         "branches": branches_out(branches),
+        "spent": wire.SpentOut(
+            input_tokens=run.input_tokens,
+            output_tokens=run.output_tokens,
+            spent_micros=run.spent_micros,
+            spend_limit_micros=run.spend_limit_micros,
+            time_limit_seconds=run.time_limit_seconds,
+        ),
         "failures": [_failure(row) for row in failures_of(run.pk, most=20)],
         "created_at": run.created_at,
         "url": f"{settings.PUBLIC_URL}/{run.workspace.slug}/runs/{run.pk}",
@@ -61,7 +69,7 @@ def branches_out(branches: Iterable[Branch]) -> list[wire.BranchOut]:
     waiting = Pause.objects.filter(branch__in=rows, state=PauseState.WAITING)
     pauses = dict(waiting.values_list("branch_id", "pk"))
     plans = numbers_in_force(row.pk for row in rows)
-    halts = {halt.branch_id: halt for halt in Halt.objects.filter(branch__in=rows, ended_at=None)}
+    halts = {halt.branch_id: halt for halt in open_halts(rows)}
     return [_branch(row, pauses.get(row.pk), plans.get(row.pk), halts.get(row.pk)) for row in rows]
 
 

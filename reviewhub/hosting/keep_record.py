@@ -9,6 +9,7 @@ from reviewhub_agents import canonical
 
 from reviewhub.core.errors import Invalid
 from reviewhub.hosting.models import Record
+from reviewhub.hosting.spend import spend
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.fence import check
 from reviewhub.runs.queries import locked_branch
@@ -18,7 +19,7 @@ MAX_KEY = 255
 
 @transaction.atomic
 def keep_record(*, branch_id: uuid.UUID, key: str, value: str, epoch: int | None) -> tuple[Record, bool]:
-    """Keeps `value` under `key` in a branch, unless something is kept there already: the first one stays.
+    """Keeps `value` under `key` in a branch, unless something is kept there already: the first one stays, and is paid.
 
     Args:
         value: canonical JSON text.
@@ -45,4 +46,6 @@ def keep_record(*, branch_id: uuid.UUID, key: str, value: str, epoch: int | None
             "digest": canonical.body_digest(canonical.reread(value)),
         },
     )
+    if created:
+        spend(branch=branch, row=row)
     return row, not created

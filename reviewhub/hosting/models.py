@@ -16,6 +16,11 @@ class Record(models.Model):
     key = models.CharField(max_length=255)
     value = models.TextField()
     digest = models.CharField(max_length=80)
+    # Of a model's answer: what it took, as the provider said, and what that costs by the prices of then, in millionths.
+    model = models.CharField(max_length=120, blank=True)
+    input_tokens = models.BigIntegerField(default=0)
+    output_tokens = models.BigIntegerField(default=0)
+    cost_micros = models.BigIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

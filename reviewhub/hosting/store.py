@@ -169,14 +169,15 @@ class BranchStore:
         try:
             return messages.kept_of(record_of(branch=self._branch, key=key).value)
         except NotFound:
-            # What is made now may cost money: not for a run that is halted.
-            self._go_on(Branch.objects.get(pk=self._branch.pk))
             return None
 
     def keep(self, key: str, kept: Kept) -> None:
         """Records a result; the first one under a key stays."""
         with _translated():
-            keep_record(branch_id=self._branch.pk, key=key, value=messages.kept_text(kept), epoch=self._epoch)
+            row, _ = keep_record(
+                branch_id=self._branch.pk, key=key, value=messages.kept_text(kept), epoch=self._epoch
+            )
+        self._go_on(row.branch)
 
     def ledger(self, since: int) -> Ledger:
         """What this branch recorded at places of step `since` and later."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
@@ -9,6 +10,16 @@ from reviewhub.accounts.models import Agent, AgentKey, Member, Workspace
 from reviewhub.core.ids import uuid7
 from reviewhub.core.transitions import Stateful
 from reviewhub.runs.states import BranchState, RunState
+
+
+def spend_limit() -> int:
+    """What a new run may spend, in millionths; 0 is any."""
+    return int(settings.RUN_SPEND_LIMIT) * 1_000_000
+
+
+def time_limit() -> int:
+    """How many seconds a new run may work; 0 is any."""
+    return int(settings.RUN_TIME_LIMIT)
 
 
 class Run(Stateful):
@@ -33,6 +44,12 @@ class Run(Stateful):
     # When what this run said and held was erased; its ids and hashes stay.
     erased_at = models.DateTimeField(null=True)
     started_by = models.ForeignKey(Member, null=True, on_delete=models.PROTECT, related_name="+")
+    # What its recorded model calls took, money in millionths; and how much of that, and of time, it may take (0: any).
+    input_tokens = models.BigIntegerField(default=0)
+    output_tokens = models.BigIntegerField(default=0)
+    spent_micros = models.BigIntegerField(default=0)
+    spend_limit_micros = models.BigIntegerField(default=spend_limit)
+    time_limit_seconds = models.PositiveIntegerField(default=time_limit)
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
 

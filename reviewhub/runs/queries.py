@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
@@ -12,7 +13,8 @@ from reviewhub.accounts.models import AgentKey
 from reviewhub.core import keyset
 from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
-from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.models import Branch, Halt, Run
+from reviewhub.runs.states import OPEN_BRANCH
 
 
 def runs_of(key: AgentKey) -> QuerySet[Run]:
@@ -65,6 +67,14 @@ def locked_branch(branch_id: uuid.UUID) -> Branch:
 def branches_of(run_id: uuid.UUID) -> list[Branch]:
     """All branches of a run, the oldest first."""
     return list(Branch.objects.filter(run_id=run_id).order_by("created_at", "id"))
+
+
+def open_halts(branches: Iterable[Branch]) -> list[Halt]:
+    """The halts that keep these branches from going on; a branch that is over needs no more."""
+    halted = [branch for branch in branches if branch.is_halted and branch.state in OPEN_BRANCH]
+    if not halted:
+        return []
+    return list(Halt.objects.filter(branch__in=halted, ended_at=None).select_related("branch"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Target
 from reviewhub.core.errors import IllegalTransition, Invalid, NotFound
 from reviewhub.gates.halt import halt as halt_run
 from reviewhub.gates.resume import resume as resume_run
+from reviewhub.gates.set_limits import set_limits
 from reviewhub.hosting.retry import retry as retry_branch
 from reviewhub.reviews.targets import run_target
 from reviewhub.runs.models import Branch, Run
@@ -75,3 +76,28 @@ def retry(request: HttpRequest, caller: MemberCaller, branch: Branch) -> HttpRes
     else:
         messages.success(request, f"{branch.name} goes on from its last checkpoint.")
     return redirect(f"/{caller.member.workspace.slug}/runs/{branch.run_id}")
+
+
+@require_POST
+@page(Action.RUN_RESUME, of=find, again=again)
+def limits(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
+    """Sets what the run may spend and how long it may work; empty is no limit."""
+    set_limits(
+        run_id=row.pk,
+        spend_micros=_amount(text_in(request, "spend"), 1_000_000, "what it may spend"),
+        seconds=_amount(text_in(request, "minutes"), 60, "how many minutes it may work"),
+        reason=_reason(request),
+        actor=actor(request, caller),
+    )
+    messages.success(request, "The limits are set. What was halted for them goes on.")
+    return redirect(f"/{caller.member.workspace.slug}/runs/{row.pk}")
+
+
+def _amount(given: str, unit: int, what: str) -> int:
+    try:
+        found = float(given.strip() or 0) * unit
+    except ValueError as error:
+        raise Invalid(f"Say {what} as a number.") from error
+    if not 0 <= found < 10**18:
+        raise Invalid(f"Say {what} as a number from 0 up.")
+    return round(found)

@@ -9,12 +9,14 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 
 from reviewhub.accounts.models import Team
-from reviewhub.accounts.permissions import Action, MemberCaller, scope_of
+from reviewhub.accounts.permissions import Action, MemberCaller, Scope, scope_of
 from reviewhub.accounts.queries import agents_of
 from reviewhub.core.clock import now
 from reviewhub.reviews.filters import MOST_VALUES, Filters, filters_of
-from reviewhub.reviews.queries import listed, names_in_queue, newest_event, pending_count
+from reviewhub.reviews.queries import listed, names_in_queue, newest_event, pending_count, runs_visible
 from reviewhub.reviews.rows import Row, groups
+from reviewhub.runs.models import Halt
+from reviewhub.runs.states import OPEN_BRANCH
 from reviewhub.tools.models import Risk
 from reviewhub.tools.queries import tools_of
 from reviewhub.web.access import page
@@ -60,10 +62,19 @@ def queue(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "is_first_page": not request.GET.get("cursor"),
         "pending": pending_count(scope),
         "is_teamless": caller.is_teamless,
+        "used_up": _used_up(scope),
         "since": since,
         "is_live": filters.state == "pending",
     }
     return show(request, caller, "web/queue.html", context, nav="queue")
+
+
+def _used_up(scope: Scope) -> list[Halt]:
+    """Halts that limits made, of runs that the reader may see, the oldest first; they wait for people, too."""
+    limits = [Halt.Kind.SPEND, Halt.Kind.TIME]
+    open_ = Halt.objects.filter(workspace_id=scope.workspace_id, ended_at=None, kind__in=limits)
+    seen = open_.filter(branch__run__in=runs_visible(scope), branch__state__in=OPEN_BRANCH)
+    return list(seen.select_related("branch__run").order_by("began_at")[:5])
 
 
 @page(Action.QUEUE_READ)

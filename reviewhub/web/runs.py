@@ -28,8 +28,8 @@ from reviewhub.resumptions.queries import failures_of
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import newest_event, runs_visible
 from reviewhub.reviews.targets import run_target
-from reviewhub.runs.models import Branch, Halt, Run
-from reviewhub.runs.queries import Filters, branches_of, listed
+from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.queries import Filters, branches_of, listed, open_halts
 from reviewhub.runs.states import OPEN_BRANCH, RunState
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.web.access import actor, page
@@ -40,6 +40,7 @@ from reviewhub.web.plan_view import lane
 from reviewhub.web.render import may, show
 from reviewhub.web.run_graph import Line, draw, lanes
 from reviewhub.web.run_weight import scales
+from reviewhub.web.spent import spent_of
 from reviewhub.web.talk import STATE_BYTES, opened
 
 CALLS = 60
@@ -207,8 +208,10 @@ def _context(
             may={one for one in CONTROL if allowed(caller, one, target)},
             stopped=row.agent.stopped_at is not None,
         ),
-        "halts": list(Halt.objects.filter(branch__in=branches, ended_at=None).select_related("branch")),
+        "halts": open_halts(branches),
         "failures": failures_of(row.pk, most=10),
+        "spent": spent_of(row),
+        "may_limit": allowed(caller, Action.RUN_RESUME, target),
         "may_audit": may(caller, Action.AUDIT_READ),
         "may_fork": allowed(caller, Action.CHECKPOINT_FORK, target),
         "may_rewrite": state_of is not None

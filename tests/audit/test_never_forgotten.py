@@ -22,7 +22,7 @@ ROOT = Path(reviewhub.__file__).parent
 LEFT_TO_THE_CALLER = {
     "core/transitions.py": "is the function itself",
     "toolcalls/settle.py": "its callers record the decision or the outcome that settles the call",
-    "gates/resume.py": "`runs.halt.lift` records that the branch goes on",
+    "gates/wake.py": "`runs.halt.lift` records that the branch goes on",
     "resumptions/enqueue.py": "part of the decision that wakes the branch",
     "resumptions/claim.py": "a worker's lease: the run's own events tell what came of it",
     "resumptions/put_back.py": "a worker's lease ends; nothing happened to the run",

@@ -38,4 +38,5 @@ def new_world() -> World:
     world.breaks.clear()
     world.before.clear()
     world.models = 0
+    world.usage = {}
     return world

@@ -35,6 +35,7 @@ class World:
     breaks: dict[str, list[BaseException]] = field(default_factory=dict)
     before: dict[str, Callable[[], object]] = field(default_factory=dict)
     models: int = 0
+    usage: dict[str, int] = field(default_factory=dict)
 
     def act(self, tool: str, args: BaseModel, run: ToolRun) -> dict[str, Any]:
         self.meet(tool)
@@ -87,7 +88,8 @@ def make(world: World, state: type[Ticket] = Ticket, **typed: Any) -> Graph[Tick
     def think(messages: list[dict[str, Any]]) -> dict[str, Any]:
         world.meet("model")
         world.models += 1
-        return {"role": "assistant", "content": f"pay {messages[-1]['content']}"}
+        said = {"role": "assistant", "content": f"pay {messages[-1]['content']}"}
+        return said | ({"usage": world.usage} if world.usage else {})
 
     graph = Graph("payer", state, model=Scripted(think), result=lambda last: last.answer, **typed)
 

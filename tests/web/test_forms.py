@@ -45,6 +45,7 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "runs/<uuid:run_id>/cancel": ("bob", {}, "reason", ("reason",)),
     "runs/<uuid:run_id>/halt": ("bob", {}, "reason", ("reason",)),
     "runs/<uuid:run_id>/resume": ("bob", {}, "", ("reason",)),
+    "runs/<uuid:run_id>/limits": ("bob", {}, "reason", ("reason", "spend", "minutes")),
     "branches/<uuid:branch_id>/retry": ("bob", {}, "", ("reason",)),
     "checkpoints/<uuid:checkpoint_id>/fork": ("bob", {"key": "k2"}, "reason", ("reason", "key")),
     "checkpoints/<uuid:checkpoint_id>/rewrite": (
@@ -73,7 +74,8 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "people/<uuid:member_id>/change": ("alice", {"role": "reviewer"}, "", ("role", "teams")),
     "people/teams/<uuid:team_id>/rename": ("alice", {}, "name", ("name",)),
     "agents/<uuid:agent_id>/team": ("alice", {}, "", ("team",)),
-    "agents/new": ("alice", {"name": "q", "team": "TEAM"}, "description", ("name", "team", "description")),
+    "agents/new": ("alice", {"name": "q", "team": "TEAM"}, "description", ("name", "team", "description", "graph")),
+    "agents/<uuid:agent_id>/run": ("bob", {"input": "{}"}, "", ("title", "environment", "input")),
     "agents/<uuid:agent_id>/keys": ("alice", {"environment": "production"}, "name", ("name", "environment")),
     "agents/<uuid:agent_id>/stop": ("alice", {}, "reason", ("reason",)),
     "tools/<uuid:tool_id>/change": ("alice", {"risk": "high"}, "sentence", ("sentence", "risk")),
@@ -105,7 +107,8 @@ def stored() -> list[Any]:
 
 def test_every_form_has_its_line() -> None:
     posts = {path for path, (method, _) in PAGES.items() if method == "post"}
-    assert posts | {"policy/edit", "checkpoints/<uuid:checkpoint_id>/rewrite"} == set(FORMS) | WITHOUT_TEXT
+    both = {"policy/edit", "checkpoints/<uuid:checkpoint_id>/rewrite", "agents/<uuid:agent_id>/run"}
+    assert posts | both == set(FORMS) | WITHOUT_TEXT
 
 
 @pytest.mark.parametrize(("path", "name"), EACH)

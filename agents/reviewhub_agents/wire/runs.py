@@ -27,6 +27,7 @@ from .fields import (
     Labels,
     Name,
     Positive,
+    Said,
     Text,
     Time,
     Title,
@@ -95,6 +96,24 @@ class BranchOut(Wire):
     halt: HaltOut | None = None
 
 
+class SpentOut(Wire):
+    """What the recorded model calls of a run took, as their provider said. Money in millionths; a limit of 0 is any."""
+
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    spent_micros: Count = 0
+    spend_limit_micros: Count = 0
+    time_limit_seconds: Count = 0
+
+
+class LimitsBody(Wire):
+    """`POST /runs/{run}/limits`: what is left out stays as it is; 0 is no limit. It goes on the record."""
+
+    spend_micros: Count | None = None
+    seconds: Count | None = None
+    reason: Said
+
+
 class RunOut(Wire):
     """A run with its branches. `failures`: the newest twenty attempts of hosted branches that did not work out."""
 
@@ -113,6 +132,7 @@ class RunOut(Wire):
     error: Text = ""
     branches: list[BranchOut] = []
     failures: list[FailureOut] = []
+    spent: SpentOut | None = None
     continue_from: ContinueFrom | None = None
     created_at: Time
     ended_at: Time | None = None
@@ -206,6 +226,11 @@ class SleepOut(Wire):
 
     due: bool
     until: Time
+class HandoverOut(Wire):
+    """`GET /branches/{branch}/handover`: a note for the model that goes on, made from the record."""
+
+    branch: Id
+    text: str
 
 
 class ResumptionOut(Wire):

@@ -1,4 +1,4 @@
-"""Halting runs, resuming them, and letting quarantined branches try again: for people."""
+"""Halting runs, resuming them, their limits, and letting quarantined branches try again: for people."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from reviewhub.core.errors import NotFound
 from reviewhub.gates.halt import halt
 from reviewhub.gates.present_runs import run_out
 from reviewhub.gates.resume import resume
+from reviewhub.gates.set_limits import set_limits
 from reviewhub.hosting.retry import retry
 from reviewhub.reviews.targets import run_target
 from reviewhub.runs.models import Branch, Run
@@ -53,6 +54,25 @@ class ResumeRun(ControlView):
         """Lifts the halt, whoever or whatever made it; resuming a run that is not halted changes nothing."""
         row, caller = self.run(request, run, Action.RUN_RESUME)
         resume(run_id=row.pk, reason=read(request, wire.WhyBody).reason, actor=actor_of(request, caller))
+        return answer(run_out(row))
+
+
+class RunLimits(ControlView):
+    """`POST /runs/{run}/limits`"""
+
+    @extend_schema(request=wire.LimitsBody, responses=wire.RunOut)
+    def post(self, request: Request, run: uuid.UUID) -> HttpResponse:
+        """Sets what the run may spend and how long it may work; halts that the old limits made are lifted."""
+        row, caller = self.run(request, run, Action.RUN_RESUME)
+        body = read(request, wire.LimitsBody)
+        set_limits(
+            run_id=row.pk,
+            spend_micros=body.spend_micros,
+            seconds=body.seconds,
+            reason=body.reason,
+            actor=actor_of(request, caller),
+        )
+        row.refresh_from_db()
         return answer(run_out(row))
 
 
