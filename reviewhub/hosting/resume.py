@@ -28,6 +28,7 @@ from reviewhub.resumptions.failed import failures_at
 from reviewhub.resumptions.put_back import give_back, put_back
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.states import BranchState
+from reviewhub.toolcalls.models import ToolCall
 
 logger = logging.getLogger(__name__)
 
@@ -103,9 +104,11 @@ def _again_or_not(claimed: Claimed, error: Exception) -> None:
 
 
 def _place(claimed: Claimed) -> str:
-    """How far the branch has come: its head, and how much of the step after it is recorded."""
+    """How far the branch has come: its head, and how much is recorded of what came after it."""
     head = Branch.objects.values_list("head", flat=True).get(pk=claimed.branch.pk)
-    return f"{head or ''}/{Record.objects.filter(branch=claimed.branch).count()}"
+    records = Record.objects.filter(branch=claimed.branch).count()
+    calls = ToolCall.objects.filter(branch=claimed.branch).count()
+    return f"{head or ''}/{records}/{calls}"
 
 
 def _let_go(claimed: Claimed) -> None:

@@ -226,6 +226,8 @@ class SleepOut(Wire):
 
     due: bool
     until: Time
+
+
 class HandoverOut(Wire):
     """`GET /branches/{branch}/handover`: a note for the model that goes on, made from the record."""
 
