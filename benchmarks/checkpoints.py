@@ -4,7 +4,8 @@
     python benchmarks/checkpoints.py --peers PEERS      SQLite; with
         --postgresql postgresql://user@host:port        also PostgreSQL, where bench_ours and bench_peer are made anew
 
-With --quick everything is done in small and told, and the pages stay as they are: to see whether it works.
+With --quick everything is done in small and told, and the pages stay as they are: to see whether it works. With
+--figures FILE what was measured is kept there after each workload, and a run that was broken off goes on behind it.
 
 Both sides do a step in turn, in one process each, so that whatever disturbs the machine disturbs both. Bytes do not
 depend on the machine; of times the ratios mean more than the milliseconds.
@@ -18,6 +19,9 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +45,19 @@ WORKLOADS = (
 )
 QUICK = 20
 """With --quick, one in so many of the steps, runs and reads."""
+
+
+def measured(
+    kind: str, said: str, known: dict[str, dict[str, Figures]], measure: Callable[[], Figures]
+) -> bool:
+    """Measures a workload, unless its figures are known; whether it had to. Says what it does, and how long it took."""
+    if said in known.setdefault(kind, {}):
+        return False
+    print(f"{kind} {said} …", flush=True)
+    started = time.monotonic()
+    known[kind][said] = measure()
+    print(f"{kind} {said}, {time.monotonic() - started:.0f} s:", json.dumps(known[kind][said]), flush=True)
+    return True
 
 
 def workload(kind: str, server: str, peers: Path, name: str, steps: int, size: int) -> Figures:
@@ -199,18 +216,23 @@ def main() -> None:
         "--postgresql", default="", help="postgresql://user@host:port of a server to make databases on"
     )
     asked.add_argument("--quick", action="store_true", help="a small try that writes nothing")
+    asked.add_argument("--figures", type=Path, help="a file that keeps what was measured so far")
+    asked.add_argument("--only", default="", help="names of workloads, with commas; then no page is written")
     given = asked.parse_args()
     part = QUICK if given.quick else 1
-    found: dict[str, dict[str, Figures]] = {}
+    chosen = [one for one in WORKLOADS if not given.only or one[0] in given.only.split(",")]
+    known = given.figures is not None and given.figures.exists()
+    found: dict[str, dict[str, Figures]] = json.loads(given.figures.read_text()) if known else {}
     for kind in ("postgresql", "sqlite") if given.postgresql else ("sqlite",):
-        found[kind] = {}
-        for said, name, steps, size in WORKLOADS:
+        for said, name, steps, size in chosen:
             many = size // part if name == "listing" else size
-            found[kind][said] = workload(
-                kind, given.postgresql, given.peers.resolve(), name, steps // part, many
+            measure = partial(
+                workload, kind, given.postgresql, given.peers.resolve(), name, steps // part, many
             )
-            print(kind, said, json.dumps(found[kind][said]), flush=True)
-    write(found, quick=given.quick)
+            if measured(kind, said, found, measure) and given.figures is not None:
+                given.figures.write_text(json.dumps(found))
+    if not given.only:
+        write(found, quick=given.quick)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +125,14 @@ def median(act: Callable[[], Any], times: int = 15, before: Callable[[], Any] = 
     return statistics.median(taken) * 1000
 
 
+def told(steps: int) -> Iterator[int]:
+    """The numbers of the steps; each tenth of them is told, since a workload can take minutes."""
+    for step in range(steps):
+        if step and step % max(steps // 10, 1) == 0:
+            print(f"  {step} of {steps}", file=sys.stderr, flush=True)
+        yield step
+
+
 def tail(seconds: list[float]) -> dict[str, float]:
     """Median and 99th percentile of the last tenth, in milliseconds."""
     last = sorted(seconds[-max(10, len(seconds) // 10) :])
@@ -137,7 +145,7 @@ def sizes(workspace: Workspace, agent: Agent, steps: int, size: int) -> dict[str
     messages, peer = numbered(corpus.messages(words, steps, size)), Peer(steps, size)
     writer = Writer(workspace, agent, hints=True)
     at_300 = peer_at_300 = 0
-    for step in range(steps):
+    for step in told(steps):
         writer.put(step, {}, messages)
         peer.do("put")
         if step == steps * 3 // 10 - 1:
@@ -162,7 +170,7 @@ def document(workspace: Workspace, agent: Agent, steps: int, size: int) -> dict[
     words = corpus.text(Path(os.environ["BENCH_TEXT"]))[:5_000_000]
     writer, peer = Writer(workspace, agent, hints=True), Peer(1, 1)
     ours, theirs = [], []
-    for step in range(steps):
+    for step in told(steps):
         ours.append(writer.put(step, {"doc": words}, None))
         theirs.append(peer.do("put_document") / 1000)
     return {"ours": stored(), "peer": int(peer.do("size")), "ours_ms": tail(ours), "peer_ms": tail(theirs)}
@@ -177,7 +185,7 @@ def times(workspace: Workspace, agent: Agent, steps: int, size: int) -> dict[str
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE TABLE bench_bare (id integer PRIMARY KEY, body {kind})")
     taken: dict[str, list[float]] = {name: [] for name in ("hinted", "whole", "peer", "bare")}
-    for step in range(steps):
+    for step in told(steps):
         taken["hinted"].append(hinted.put(step, {}, messages))
         taken["whole"].append(whole.put(step, {}, messages))
         taken["peer"].append(peer.do("put") / 1000)
@@ -206,7 +214,7 @@ def long(workspace: Workspace, agent: Agent, steps: int, size: int) -> dict[str,
     words = corpus.text(Path(os.environ["BENCH_TEXT"]))
     messages = numbered(corpus.messages(words, steps, size))
     writer = Writer(workspace, agent, hints=True)
-    taken = [writer.put(step, {}, messages) for step in range(steps)]
+    taken = [writer.put(step, {}, messages) for step in told(steps)]
     assert writer.last is not None
     newest = Checkpoint.objects.get(pk=writer.last.pk)
     cold = median(lambda: load(newest), 5, before=recall.forget_all)

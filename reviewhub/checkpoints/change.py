@@ -82,9 +82,10 @@ def write(state: State, *, before: State, skeleton: Skeleton, rows: int, weight:
     _fields(writer, before, state)
     after = skeleton.copy()
     after.apply(writer.ops)
-    text = write_row(writer.ops)
-    if rows and rows < MANIFEST_ROWS and weight + size_of(text) <= MANIFEST_BYTES:
-        return Written(text=text, blobs=writer.blobs, skeleton=after, is_manifest=False)
+    if rows and rows < MANIFEST_ROWS:
+        text = write_row(writer.ops)
+        if weight + size_of(text) <= MANIFEST_BYTES:
+            return Written(text=text, blobs=writer.blobs, skeleton=after, is_manifest=False)
     return manifest(state, skeleton=after, blobs=writer.blobs)
 
 
@@ -154,6 +155,10 @@ def _splices(old: Items, new: Items) -> Iterator[tuple[int, int, Sequence[str]]]
     What is equal at both ends is left out. If as many items remain on both sides, each run of those that differ is a
     splice of its own, unless there are many.
     """
+    added = new.added_to(old)
+    if added is not None:
+        yield old.length, 0, added
+        return
     start = common(old, new)
     before, after = old.between(start, old.length), new.between(start, new.length)
     room = min(len(before), len(after))

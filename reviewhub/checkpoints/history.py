@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import uuid
 
-from django.db.models import QuerySet
-
 from reviewhub.checkpoints.models import Checkpoint, Tombstone
+from reviewhub.checkpoints.statements import read_list
 from reviewhub.core import keyset
 from reviewhub.core.keyset import Page
 from reviewhub.runs.models import Branch
@@ -29,9 +28,7 @@ def history(*, branch: Branch, cursor: str = "", limit: int = 50) -> Page[Checkp
     found: list[Checkpoint] = []
     wanted = keyset.within(limit) + 1
     while True:
-        for row in _of_branch(here, below)[: wanted - len(found)]:
-            row.branch = here
-            found.append(row)
+        found += read_list(here, below=below, most=wanted - len(found))
         if len(found) == wanted or here.fork_of is None:
             break
         here, below = _origin(here.fork_of)
@@ -45,11 +42,6 @@ def _origin(checkpoint_id: uuid.UUID) -> tuple[Branch, int]:
         if found := row.values_list("branch_id", "number").first():
             return Branch.objects.get(pk=found[0]), found[1] + 1
     raise Checkpoint.DoesNotExist(f"a branch was forked from {checkpoint_id}, which never was")
-
-
-def _of_branch(branch: Branch, below: int | None) -> QuerySet[Checkpoint]:
-    rows = Checkpoint.objects.filter(branch=branch).defer("content").order_by("-number")
-    return rows if below is None else rows.filter(number__lt=below)
 
 
 def _read(cursor: str, branch: Branch) -> tuple[Branch, int]:

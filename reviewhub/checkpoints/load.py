@@ -57,13 +57,14 @@ def load_tip(checkpoint: Checkpoint) -> Tip:
 
 
 def load_states(checkpoints: Sequence[Checkpoint]) -> list[State]:
-    """The states of several checkpoints of one run, as cheap as those of neighbours can be.
+    """The states of several checkpoints of one run, as cheap as those of neighbours can be; one may be named twice.
 
     Raises:
         CorruptCheckpoint: as `load_state`, for the first that is damaged.
     """
     found: dict[uuid.UUID, State] = {}
-    ordered = sorted(checkpoints, key=lambda row: (row.branch_id, row.number))
+    once = {checkpoint.pk: checkpoint for checkpoint in checkpoints}
+    ordered = sorted(once.values(), key=lambda row: (row.branch_id, row.number))
     reader = recall.states_of(ordered)
     for checkpoint in ordered:
         try:

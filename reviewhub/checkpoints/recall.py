@@ -17,7 +17,7 @@ from reviewhub.checkpoints.blobs.fetch import packed
 from reviewhub.checkpoints.chunks import size_of
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.rows import BrokenCheckpoint, read_row, slide, unpack, unpack_text
-from reviewhub.checkpoints.skeleton import Skeleton
+from reviewhub.checkpoints.skeleton import Blobs, Skeleton
 from reviewhub.checkpoints.statements import read_rows
 from reviewhub.checkpoints.tree import State, standing_on
 
@@ -156,7 +156,7 @@ def states_of(checkpoints: Sequence[Checkpoint]) -> Iterator[State]:
     Raises:
         BrokenCheckpoint: at the first one that cannot be read, or is not what was saved.
     """
-    blobs: dict[str, bytes] = {}
+    blobs = Blobs()
     before = State({})
     for _, group in groupby(checkpoints, key=lambda row: (row.branch_id, row.base)):
         wanted = list(group)
@@ -165,7 +165,8 @@ def states_of(checkpoints: Sequence[Checkpoint]) -> Iterator[State]:
         for number, skeleton in enumerate(skeletons(texts), wanted[0].base):
             if number in by_number:
                 row = by_number[number]
-                blobs |= blobs_in(row.run_id, skeleton.blobs() - blobs.keys())
+                if missing := blobs.missing(skeleton.blobs()):
+                    blobs.add(blobs_in(row.run_id, missing))
                 before = _checked(row, standing_on(before, skeleton.resolve(blobs)))
                 yield before
 
@@ -180,7 +181,8 @@ def _checked(checkpoint: Checkpoint, state: State) -> State:
 def _read(checkpoint: Checkpoint) -> Tip:
     texts, window = rows_of(checkpoint)
     *_, skeleton = skeletons(texts)
-    state = _checked(checkpoint, skeleton.resolve(blobs_in(checkpoint.run_id, skeleton.blobs())))
+    blobs = Blobs(blobs_in(checkpoint.run_id, skeleton.blobs()))
+    state = _checked(checkpoint, skeleton.resolve(blobs))
     return Tip(
         id=checkpoint.pk,
         run_id=checkpoint.run_id,

@@ -17,6 +17,7 @@ A row that stands alone (a manifest) applies to the empty state, every other one
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -141,11 +142,13 @@ def pack(raw: bytes, *, window: bytes = b"") -> bytes:
     Args:
         window: bytes that whoever unpacks it has too, to which compressed bytes may refer back.
     """
-    if window and len(raw) <= WINDOW:
-        compressor = zstandard.ZstdCompressor(compression_params=_SMALL, dict_data=_dictionary(window))
+    if not window:
+        writer = _own.writer
+    elif len(raw) <= WINDOW:
+        writer = zstandard.ZstdCompressor(compression_params=_SMALL, dict_data=_dictionary(window))
     else:
-        compressor = zstandard.ZstdCompressor(level=_LEVEL, dict_data=_dictionary(window))
-    packed = compressor.compress(raw)
+        writer = zstandard.ZstdCompressor(level=_LEVEL, dict_data=_dictionary(window))
+    packed = writer.compress(raw)
     if len(packed) >= len(raw):
         return RAW + raw
     return (ZSTD_AFTER if window else ZSTD) + packed
@@ -165,8 +168,10 @@ def unpack(packed: bytes, *, window: bytes = b"", most: int = MOST) -> bytes:
             raise BrokenCheckpoint(
                 f"The stored checkpoint unpacks to more than {most} bytes, which is the limit."
             )
-        dictionary = _dictionary(window) if how == ZSTD_AFTER else None
-        return zstandard.ZstdDecompressor(dict_data=dictionary).decompress(rest, max_output_size=most)
+        reader = _own.reader
+        if how == ZSTD_AFTER and window:
+            reader = zstandard.ZstdDecompressor(dict_data=_dictionary(window))
+        return reader.decompress(rest, max_output_size=most)
     except zstandard.ZstdError as error:
         raise BrokenCheckpoint from error
 
@@ -184,9 +189,18 @@ def slide(window: bytes, text: str) -> bytes:
     return (window + text.encode())[-WINDOW:]
 
 
-def _dictionary(window: bytes) -> zstandard.ZstdCompressionDict | None:
-    if not window:
-        return None
+class _Own(threading.local):
+    """What packs and unpacks without a window, for each thread: made anew, it costs more than a small value does."""
+
+    def __init__(self) -> None:
+        self.writer = zstandard.ZstdCompressor(level=_LEVEL)
+        self.reader = zstandard.ZstdDecompressor()
+
+
+_own = _Own()
+
+
+def _dictionary(window: bytes) -> zstandard.ZstdCompressionDict:
     return zstandard.ZstdCompressionDict(window, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
 
 

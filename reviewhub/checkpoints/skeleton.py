@@ -5,7 +5,7 @@ Rows are applied one after the other; what a later one replaces is never fetched
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -71,6 +71,43 @@ Leaf: TypeAlias = str | Ref | Bones
 Node: TypeAlias = Leaf | dict[str, Leaf]
 
 
+class Blobs:
+    """Unpacked blobs of one run by their hashes. What several states name is made once, and known to be the same."""
+
+    def __init__(self, found: Mapping[str, bytes] | None = None) -> None:
+        self._raw = dict(found or {})
+        self._texts: dict[str, Text] = {}
+        self._chunks: dict[tuple[str, int], Chunk] = {}
+
+    def add(self, found: Mapping[str, bytes]) -> None:
+        """Takes these in."""
+        self._raw.update(found)
+
+    def missing(self, hashes: Iterable[str]) -> set[str]:
+        """Which of these are not here."""
+        return {hash_ for hash_ in hashes if hash_ not in self._raw}
+
+    def text(self, hash_: str) -> Text:
+        """The value that is this blob. Raises BrokenCheckpoint when it is missing."""
+        found = self._texts.get(hash_)
+        if found is None:
+            found = self._texts[hash_] = Text(self._blob(hash_))
+        return found
+
+    def chunk(self, hash_: str, *, count: int) -> Chunk:
+        """The items that are this blob. Raises BrokenCheckpoint when it is missing or has not `count` lines."""
+        found = self._chunks.get((hash_, count))
+        if found is None:
+            found = self._chunks[hash_, count] = Chunk.stored(self._blob(hash_), count=count)
+        return found
+
+    def _blob(self, hash_: str) -> bytes:
+        try:
+            return self._raw[hash_]
+        except KeyError as error:
+            raise BrokenCheckpoint(f"The blob {hash_} is missing.") from error
+
+
 class Skeleton:
     """Field → its text, the blob it is, its list of parts, or its members."""
 
@@ -95,7 +132,7 @@ class Skeleton:
         """The hashes of the blobs that it takes to resolve all."""
         return {hash_ for node in self.nodes.values() for hash_ in blobs_of(node)}
 
-    def resolve(self, blobs: Mapping[str, bytes]) -> State:
+    def resolve(self, blobs: Blobs) -> State:
         """The state, with these blobs. Raises BrokenCheckpoint when one is missing or has other lines."""
         return State({name: resolve(node, blobs) for name, node in self.nodes.items()})
 
@@ -125,7 +162,7 @@ class Skeleton:
                 del place[name]
 
 
-def resolve(node: Node, blobs: Mapping[str, bytes]) -> Value:
+def resolve(node: Node, blobs: Blobs) -> Value:
     """The value of one node. Raises BrokenCheckpoint as `Skeleton.resolve` does."""
     if isinstance(node, dict):
         return Members({name: _leaf(leaf, blobs) for name, leaf in node.items()})
@@ -141,11 +178,11 @@ def blobs_of(node: Node) -> Iterator[str]:
             yield from (part.hash for part in leaf.parts if isinstance(part, Stored))
 
 
-def chunk_of(part: Part, blobs: Mapping[str, bytes]) -> Chunk:
+def chunk_of(part: Part, blobs: Blobs) -> Chunk:
     """The items of one part. Raises BrokenCheckpoint when its blob is missing or has another number of lines."""
     if not isinstance(part, Stored):
         return Chunk(part, count=len(part))
-    whole = Chunk.stored(_blob(part.hash, blobs), count=part.count)
+    whole = blobs.chunk(part.hash, count=part.count)
     return whole if part.is_whole else Chunk(whole.lines[part.start : part.stop], count=count(part))
 
 
@@ -154,19 +191,12 @@ def count(part: Part) -> int:
     return part.stop - part.start if isinstance(part, Stored) else len(part)
 
 
-def _leaf(leaf: Leaf, blobs: Mapping[str, bytes]) -> Text | Items:
+def _leaf(leaf: Leaf, blobs: Blobs) -> Text | Items:
     if isinstance(leaf, str):
         return Text(leaf)
     if isinstance(leaf, Ref):
-        return Text(_blob(leaf.hash, blobs))
+        return blobs.text(leaf.hash)
     return Items([chunk_of(part, blobs) for part in leaf.parts])
-
-
-def _blob(hash_: str, blobs: Mapping[str, bytes]) -> bytes:
-    try:
-        return blobs[hash_]
-    except KeyError as error:
-        raise BrokenCheckpoint(f"The blob {hash_} is missing.") from error
 
 
 def _join(parts: list[Part], part: Part) -> None:

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection
+from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection
-from django.utils import timezone
+from django.utils.timezone import make_aware
 
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.runs.models import Branch
+
+NAMES: Final = tuple(field.attname for field in Checkpoint._meta.concrete_fields)
+"""The columns of a checkpoint, its id first."""
 
 # head: moves the branch on, if its head and its epoch are still those that the writer knows. All else reads from it,
 # so a lost race writes nothing at all, and a checkpoint is in the workspace and the run of its branch.
@@ -49,70 +53,71 @@ POSTGRESQL: Final = _HEAD + _ROW
 POSTGRESQL_BLOBS: Final = _HEAD + _KEPT + _ROW
 
 # The same in three steps; SQLite's IMMEDIATE transaction lets nobody in between.
-SQLITE_HEAD: Final = """
-UPDATE runs_branch SET head = %(id)s
-WHERE id = %(branch_id)s AND epoch = %(epoch)s AND head IS %(head)s
-"""
+SQLITE_HEAD: Final = "UPDATE runs_branch SET head = %s WHERE id = %s AND epoch = %s AND head IS %s"
 SQLITE_BLOB: Final = """
 INSERT INTO checkpoints_blob (run_id, hash, data) VALUES (%s, %s, %s)
 ON CONFLICT (run_id, hash) DO UPDATE SET data = excluded.data WHERE checkpoints_blob.data IS NULL
 """
+# In the order of NAMES.
 SQLITE_ROW: Final = """
 INSERT INTO checkpoints_checkpoint (
     id, workspace_id, run_id, branch_id, parent_id, number, base, node, step, plan,
     state_hash, raw_length, content, reason, author_kind, author_name, created_at,
     state_schema_id, misfits
-) VALUES (
-    %(id)s, %(workspace_id)s, %(run_id)s, %(branch_id)s, %(parent_id)s, %(number)s, %(base)s, %(node)s, %(step)s,
-    %(plan)s, %(state_hash)s, %(raw_length)s, %(content)s, %(reason)s, %(author_kind)s, %(author_name)s,
-    %(created_at)s, %(state_schema_id)s, %(misfits)s
-)
+) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
 ROWS: Final = """
 SELECT content FROM checkpoints_checkpoint
 WHERE branch_id = %s AND number >= %s AND number <= %s
 ORDER BY number
 """
+# A list shows all but the content; workspace, run and branch are known to who asks.
+_SHOWN: Final = tuple(name for name in NAMES if name != "content")
+LIST: Final = """
+SELECT
+    id, parent_id, number, base, node, step, plan, state_hash, raw_length, reason, author_kind, author_name,
+    created_at, state_schema_id, misfits
+FROM checkpoints_checkpoint
+WHERE branch_id = %s AND number < %s
+ORDER BY number DESC LIMIT %s
+"""
 POSTGRESQL_READ: Final = (
     "SELECT hash, data, location FROM checkpoints_blob WHERE run_id = %s AND hash = ANY(%s::bytea[])"
 )
 SQLITE_READ: Final = "SELECT hash, data, location FROM checkpoints_blob WHERE run_id = %s AND hash IN ({})"
-_NAMES: Final = tuple(field.attname for field in Checkpoint._meta.concrete_fields)
 
 
 def write_checkpoint(
-    checkpoint: Checkpoint, *, branch: Branch, head: uuid.UUID | None, blobs: dict[bytes, bytes]
+    values: dict[str, Any], *, epoch: int, head: uuid.UUID | None, blobs: dict[bytes, bytes]
 ) -> bool:
-    """Moves the branch from `head` to `checkpoint` and writes the row and its blobs, in the caller's transaction.
+    """Moves a branch from `head` to a checkpoint and writes its row and its blobs, in the caller's transaction.
 
     Args:
-        branch: with the epoch that the caller was let in for.
+        values: the row, a value for each of NAMES.
+        epoch: that of the branch for which the caller was let in.
         head: the id that the branch's head must still have; None for none.
         blobs: hash → packed bytes.
 
     Returns:
         Whether it did; False when head or epoch are others by now, and nothing is written.
     """
-    checkpoint.created_at = timezone.now()
     # In one order, so that two branches of a run never wait for each other's blobs.
     blobs = dict(sorted(blobs.items()))
-    fields = vars(checkpoint)
-    values = {name: fields[name] for name in _NAMES}
-    values |= {"epoch": branch.epoch, "head": head}
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
+            given = values | {"epoch": epoch, "head": head}
             if blobs:
-                values |= {"hashes": list(blobs), "datas": list(blobs.values())}
-            cursor.execute(POSTGRESQL_BLOBS if blobs else POSTGRESQL, values)
+                given |= {"hashes": list(blobs), "datas": list(blobs.values())}
+            cursor.execute(POSTGRESQL_BLOBS if blobs else POSTGRESQL, given)
             return bool(cursor.rowcount == 1)
-        values = _as_sqlite_keeps(values)
-        cursor.execute(SQLITE_HEAD, values)
+        row = [_as_sqlite_keeps(values[name]) for name in NAMES]
+        cursor.execute(SQLITE_HEAD, (row[0], values["branch_id"].hex, epoch, _as_sqlite_keeps(head)))
         if cursor.rowcount != 1:
             return False
         if blobs:
-            run = values["run_id"]
+            run = values["run_id"].hex
             cursor.executemany(SQLITE_BLOB, [(run, hash_, data) for hash_, data in blobs.items()])
-        cursor.execute(SQLITE_ROW, values)
+        cursor.execute(SQLITE_ROW, row)
     return True
 
 
@@ -121,6 +126,26 @@ def read_rows(branch_id: uuid.UUID, *, first: int, last: int) -> list[bytes]:
     with connection.cursor() as cursor:
         cursor.execute(ROWS, (_id(branch_id), first, last))
         return [bytes(content) for (content,) in cursor.fetchall()]
+
+
+def read_list(branch: Branch, *, below: int | None, most: int) -> list[Checkpoint]:
+    """The newest checkpoints of a branch with numbers below this one, without their contents; at most `most`."""
+    with connection.cursor() as cursor:
+        cursor.execute(LIST, (_id(branch.pk), 2**31 if below is None else below, most))
+        names = [column[0] for column in cursor.description]
+        found = cursor.fetchall()
+    return [_listed(branch, dict(zip(names, row, strict=True))) for row in found]
+
+
+def _listed(branch: Branch, row: dict[str, Any]) -> Checkpoint:
+    if connection.vendor != "postgresql":
+        row |= {name: uuid.UUID(row[name]) for name in ("id", "parent_id") if row[name] is not None}
+        row["created_at"] = make_aware(row["created_at"], connection.timezone)
+    row |= {"workspace_id": branch.workspace_id, "run_id": branch.run_id, "branch_id": branch.pk}
+    # Django's own way from a question to rows costs more than the question.
+    made = Checkpoint.from_db(connection.alias, _SHOWN, [row[name] for name in _SHOWN])
+    made.branch = branch
+    return made
 
 
 def read_blobs(run_id: uuid.UUID, hashes: Collection[bytes]) -> list[tuple[bytes, bytes | None, str | None]]:
@@ -141,8 +166,8 @@ def _id(value: uuid.UUID) -> uuid.UUID | str:
     return value if connection.vendor == "postgresql" else value.hex
 
 
-def _as_sqlite_keeps(values: dict[str, Any]) -> dict[str, Any]:
+def _as_sqlite_keeps(value: Any) -> Any:
     """Ids and times as text."""
-    at = connection.ops.adapt_datetimefield_value(values["created_at"])
-    ids = {name: value.hex for name, value in values.items() if isinstance(value, uuid.UUID)}
-    return values | ids | {"created_at": at}
+    if isinstance(value, uuid.UUID):
+        return value.hex
+    return connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value

@@ -97,6 +97,11 @@ class Items:
         """Whether it was made of `other`, and no more is known of it than that."""
         return self._grown is not None and self._grown[0] is other
 
+    def added_to(self, other: Items) -> Sequence[str] | None:
+        """The texts of the items that it has behind those of `other`, if it is known without a look at them."""
+        grown = self._grown
+        return grown[1] if grown is not None and grown[0] is other else None
+
     @property
     def text(self) -> str:
         """The canonical text of the list."""

@@ -12,7 +12,7 @@ from reviewhub_agents.canonical import Tree
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.recall import blobs_in, rows_of
 from reviewhub.checkpoints.rows import Op, read_row
-from reviewhub.checkpoints.skeleton import Bones, Leaf, Node, Ref, Skeleton, chunk_of, resolve
+from reviewhub.checkpoints.skeleton import Blobs, Bones, Leaf, Node, Ref, Skeleton, chunk_of, resolve
 from reviewhub.core.changes import segments
 from reviewhub.core.errors import Invalid
 
@@ -113,7 +113,7 @@ class _Look:
     def __init__(self, checkpoint: Checkpoint, keys: list[str]) -> None:
         self._run_id = checkpoint.run_id
         self._keys = keys
-        self._blobs: dict[str, bytes] = {}
+        self._blobs = Blobs()
         self._last: tuple[str, str | None] | None = None
 
     def at(self, node: Node | None) -> str | None:
@@ -148,8 +148,8 @@ class _Look:
         return self._last[1]
 
     def _fetch(self, hashes: list[str]) -> None:
-        if missing := [hash_ for hash_ in hashes if hash_ not in self._blobs]:
-            self._blobs |= blobs_in(self._run_id, missing)
+        if missing := self._blobs.missing(hashes):
+            self._blobs.add(blobs_in(self._run_id, missing))
 
 
 def _hashes(leaf: Leaf) -> list[str]:

@@ -54,6 +54,15 @@ def test_items_are_added_to_the_last_chunk_until_it_is_full() -> None:
     assert [chunk.count for chunk in items.chunks] == [FULL] * 3
 
 
+@pytest.mark.parametrize("item", ["1", '"' + "long " * 200 + '"'])
+def test_lines_are_counted_whether_short_or_long(item: str) -> None:
+    raw = "\n".join([item] * 3).encode()
+    assert Chunk.stored(raw, count=3).lines == [item] * 3
+    for count in (1, 2, 4):
+        with pytest.raises(BrokenCheckpoint):
+            Chunk.stored(raw, count=count)
+
+
 def test_two_that_go_on_from_one_list_do_not_meet() -> None:
     base = listed(["1", "2"])
     one, other = base.appended(["a"]), base.appended(["b"])

@@ -25,7 +25,7 @@ from reviewhub.checkpoints.load import CorruptCheckpoint
 from reviewhub.checkpoints.migrations import _carried_over
 from reviewhub.checkpoints.models import Blob, Checkpoint
 from reviewhub.checkpoints.rows import read_row, unpack, unpack_text
-from reviewhub.checkpoints.skeleton import Skeleton
+from reviewhub.checkpoints.skeleton import Blobs, Skeleton
 from reviewhub.checkpoints.tree import read_state, standing_on
 from reviewhub.runs.models import Branch
 from tests.cast import Cast
@@ -147,9 +147,9 @@ def test_any_row_of_states_reads_back(states: list[dict[str, Any]]) -> None:
         bones = Skeleton()
         for packed in rows[base - 1 :]:
             bones.apply(read_row(unpack_text(packed)))
-        assert bones.resolve(blobs).text == text
+        assert bones.resolve(Blobs(blobs)).text == text
         after = read_state(canonical.dumps(states[-number]))
-        on = standing_on(bones.resolve(blobs), after)
-        written = write(on, before=bones.resolve(blobs), skeleton=bones, rows=number, weight=0)
+        on = standing_on(bones.resolve(Blobs(blobs)), after)
+        written = write(on, before=bones.resolve(Blobs(blobs)), skeleton=bones, rows=number, weight=0)
         bones.apply(read_row(written.text))
-        assert bones.resolve(blobs | written.blobs).text == after.text
+        assert bones.resolve(Blobs(blobs | written.blobs)).text == after.text

@@ -16,7 +16,7 @@ from reviewhub_agents import canonical
 from reviewhub.checkpoints import change
 from reviewhub.checkpoints.change import Written, write
 from reviewhub.checkpoints.rows import WINDOW, BrokenCheckpoint, pack, read_row, slide, unpack, unpack_text
-from reviewhub.checkpoints.skeleton import Skeleton, Stored
+from reviewhub.checkpoints.skeleton import Blobs, Skeleton, Stored
 from reviewhub.checkpoints.tree import State, make_state, standing_on
 
 EMPTY = State({})
@@ -45,7 +45,7 @@ class Chain:
         skeleton = Skeleton()
         for row in self.rows:
             skeleton.apply(read_row(row))
-        return skeleton.resolve(self.blobs)
+        return skeleton.resolve(Blobs(self.blobs))
 
 
 def message(dice: random.Random, size: int = 300) -> dict[str, Any]:
@@ -307,4 +307,4 @@ def test_a_blob_that_is_missing_or_has_other_lines_is_refused(op: list[Any], blo
     skeleton = Skeleton()
     skeleton.apply(read_row(json.dumps([op])))
     with pytest.raises(BrokenCheckpoint):
-        skeleton.resolve(blobs)
+        skeleton.resolve(Blobs(blobs))

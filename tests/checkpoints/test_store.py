@@ -18,6 +18,8 @@ from reviewhub_agents import canonical, wire
 from reviewhub.checkpoints import recall, statements
 from reviewhub.checkpoints.draft import draft
 from reviewhub.checkpoints.fork import fork
+from reviewhub.checkpoints.history import history
+from reviewhub.checkpoints.load import load_states
 from reviewhub.checkpoints.models import Blob, Checkpoint
 from reviewhub.checkpoints.save import StaleHead, save
 from reviewhub.runs.fence import StaleEpoch
@@ -80,9 +82,11 @@ def test_the_statements_name_every_column() -> None:
     for sql in (statements.POSTGRESQL, statements.SQLITE_ROW):
         listed = re.search(r"INSERT INTO checkpoints_checkpoint \((.*?)\)", sql, re.DOTALL)
         assert listed is not None
-        assert {name.strip() for name in listed[1].split(",")} == columns
-        given = set(re.findall(r"%\((\w+)\)s", sql)) | set(re.findall(r"head\.(\w+)", sql))
-        assert columns <= given | {"branch_id"}
+        assert [name.strip() for name in listed[1].split(",")] == list(statements.NAMES)
+    assert set(statements.NAMES) == columns
+    sql = statements.POSTGRESQL
+    given = set(re.findall(r"%\((\w+)\)s", sql)) | set(re.findall(r"head\.(\w+)", sql))
+    assert columns <= given | {"branch_id"}
 
 
 @pytest.mark.parametrize("lost", ["head", "epoch"])
@@ -143,6 +147,24 @@ def test_long_runs_are_read_back_at_every_step_also_by_who_forgot_all(branch: Br
     for row, text in saved[::9]:
         recall.forget_all()
         assert read(row) == text
+
+
+def test_a_checkpoint_may_be_asked_for_twice_in_one_breath(branch: Branch) -> None:
+    one, other = put(branch, '{"n":1}'), put(branch, '{"n":2}')
+    found = load_states([other, one, other, one])
+    assert [state.text for state in found] == ['{"n":2}', '{"n":1}', '{"n":2}', '{"n":1}']
+
+
+def test_a_list_says_of_each_row_what_the_table_says(branch: Branch) -> None:
+    put(branch, "{}")
+    put(branch, '{"n":1}', node="work", step=3)
+    for row in history(branch=branch).rows:
+        assert row.get_deferred_fields() == {"content"}
+        kept = Checkpoint.objects.get(pk=row.pk)
+        shown = {name: value for name, value in vars(row).items() if name != "_state"}
+        assert shown == {name: vars(kept)[name] for name in shown}
+        assert len(shown) == len(statements.NAMES) - 1
+        assert row.branch is branch
 
 
 def test_a_fork_from_the_middle_stands_on_its_own(branch: Branch) -> None:

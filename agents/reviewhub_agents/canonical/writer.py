@@ -25,6 +25,11 @@ def dumps(tree: Writable) -> str:
     U+0000 and lone surrogates, and for a value nested without end. Nothing is converted silently: a tuple or
     an enum would come back as something else.
     """
+    kind = type(tree)
+    if kind is str and tree.isascii() and "\0" not in tree:
+        return encode_basestring(tree)
+    if kind is not dict and kind is not list:
+        return _Writer().scalar(tree)
     return "".join(_Writer().pieces(tree))
 
 
@@ -48,7 +53,7 @@ class _Writer:
                         "too_deep", f"The value is nested more than {MOST_WRITABLE_DEPTH} levels deep."
                     )
             else:
-                out.append(self._scalar(value))
+                out.append(self.scalar(value))
             more = False
             while open_ and not more:
                 items, close = open_[-1]
@@ -78,7 +83,8 @@ class _Writer:
     def _key(self, key: str | int) -> str:
         return self._string(str(key), "key") + ":"
 
-    def _scalar(self, value: Writable) -> str:
+    def scalar(self, value: Writable) -> str:
+        """The text of a value that holds no others."""
         kind = type(value)
         if kind is str:
             return self._string(value, "text")
