@@ -132,6 +132,28 @@ def test_a_pause_in_a_task_group_is_a_pause_and_stops_the_other_tasks() -> None:
     assert log == ["stopped"]
 
 
+def test_a_task_that_a_step_left_behind_does_not_act_on() -> None:
+    graph, log = Graph("scattered", Note), list[str]()
+
+    @graph.step(to=[END])
+    async def work(state: Note, ctx: AsyncContext[Note]) -> None:
+        async def later() -> None:
+            try:
+                await asyncio.sleep(2)
+                log.append("acted")
+            except asyncio.CancelledError:
+                log.append("cancelled")
+                raise
+
+        left = asyncio.create_task(later())
+        await asyncio.sleep(0)
+        await ctx.gate("go", {})
+        await left
+
+    assert run(graph, MemoryStore()) == "paused"
+    assert log == ["cancelled"]
+
+
 def test_a_tool_that_takes_too_long_is_unknown_if_it_may_not_run_twice() -> None:
     graph = Graph("slow", Note)
 

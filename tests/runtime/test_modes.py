@@ -152,6 +152,32 @@ def test_a_step_that_only_asked_the_model_is_no_unit() -> None:
     assert [one.step for one in store.snapshots] == [0, 6]
 
 
+def test_a_save_that_is_due_goes_into_the_commit_of_the_next_pause() -> None:
+    graph, saves = Graph("payer", Count), list[int]()
+
+    @graph.tool("pay", effect="once")
+    def pay(args: Args, run: ToolRun) -> None:
+        """Pays."""
+
+    @graph.step(to=["work", END])
+    def work(state: Count, ctx: Context[Count]) -> str:
+        ctx.tool("pay", {"n": state.n})
+        state.n += 1
+        return END if state.n == 4 else "work"
+
+    store = MemoryStore(policy=allowed)
+    saving = store.save
+
+    def save(**given: Any) -> Snapshot:
+        saves.append(given["step"])
+        return saving(**given)
+
+    store.save = save  # type: ignore[method-assign]
+    run(graph, store)
+    assert [one.step for one in store.snapshots] == [0, 1, 2, 3, 4]
+    assert saves == [0, 4]
+
+
 def test_killed_in_step_14_of_20_it_begins_with_13() -> None:
     world, store = World(die_at=13 * 2), MemoryStore(policy=allowed)
     graph = make(world, "every", steps=20)
