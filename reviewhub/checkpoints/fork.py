@@ -78,6 +78,7 @@ def fork(
     reason: str,
     actor: Actor,
     first: Beginning | None = None,
+    stem: str = "fork",
 ) -> tuple[Branch, Checkpoint]:
     """Makes a running branch whose first checkpoint has `checkpoint` as its parent. Supersedes nothing.
 
@@ -86,7 +87,7 @@ def fork(
     The run may have ended; the caller derives its state anew and wakes who works on it.
 
     Args:
-        name: of the new branch; None for the next free `fork-N`.
+        name: of the new branch; None for the next free one of `stem`: `fork-1`, `fork-2`.
         changes: steps {op: set | insert | remove, path, value}, in order, that make the new branch's state of the old
             one; what no step names keeps its bytes.
         reason: why, in the forker's words.
@@ -106,7 +107,7 @@ def fork(
     with transaction.atomic():
         if not Checkpoint.objects.filter(pk=checkpoint.pk).exists():
             raise removed(checkpoint.pk, run_id=checkpoint.run_id) or NotFound()
-        branch = _branch(checkpoint, name)
+        branch = _branch(checkpoint, name, stem)
         bring_home(checkpoint.run_id, made.placed.skeleton.blobs(), made.home)
         saved = insert(branch=branch, draft=made.draft, placed=made.placed, parent=checkpoint.id, actor=actor)
         paths = [str(change["path"]) for change in changes if isinstance(change, dict)]
@@ -148,10 +149,10 @@ def _still_fitting(checkpoint: Checkpoint, state: State, *, before: State) -> Ty
     return Typed(schema, text_of(found))
 
 
-def _branch(checkpoint: Checkpoint, name: str | None) -> Branch:
+def _branch(checkpoint: Checkpoint, name: str | None, stem: str) -> Branch:
     """The new branch. Names are unique in a run by a constraint, so of two forks with one name one is refused."""
     run = checkpoint.run
-    tries = [name] if name is not None else _free_names(checkpoint)
+    tries = [name] if name is not None else _free_names(checkpoint, stem)
     for wanted in tries:
         try:
             with transaction.atomic():
@@ -163,7 +164,7 @@ def _branch(checkpoint: Checkpoint, name: str | None) -> Branch:
     raise NameTaken(f"The run has a branch {tries[-1]!r} already.")
 
 
-def _free_names(checkpoint: Checkpoint) -> list[str]:
-    """Names to try: the number of branches is a good guess, and others may be forking too."""
-    count = Branch.objects.filter(run_id=checkpoint.run_id).count()
-    return [f"fork-{number}" for number in range(count, count + 50)]
+def _free_names(checkpoint: Checkpoint, stem: str) -> list[str]:
+    """Names to try: the number of branches so called is a good guess, and others may be forking too."""
+    count = Branch.objects.filter(run_id=checkpoint.run_id, name__startswith=f"{stem}-").count()
+    return [f"{stem}-{number}" for number in range(count + 1, count + 51)]

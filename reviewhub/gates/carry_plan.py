@@ -16,13 +16,22 @@ from reviewhub.runs.models import Branch
 
 
 def carry_plan(
-    *, checkpoint: Checkpoint, to: Branch, choice: wire.PlanChoice, reason: str, actor: Actor
+    *,
+    checkpoint: Checkpoint,
+    to: Branch,
+    choice: wire.PlanChoice,
+    why: wire.PlanWhyKind,
+    reason: str,
+    actor: Actor,
 ) -> PlanVersion | None:
     """Writes the first version of the new branch `to`, in the caller's transaction; None when there is no plan to take.
 
     Going back in the execution is not going back in the plan: `keep` takes the plan that is in force on the
     checkpoint's branch, its steps as far as they are now. `checkpoint` takes the version that the checkpoint names, its
     steps as far as they were when it was saved. It is a version of its own, so that the two branches go on apart.
+
+    Args:
+        why: `forked` or `rewritten`, whichever began the branch.
 
     To be called after the other locks of the caller: it locks the run.
 
@@ -41,7 +50,7 @@ def carry_plan(
         before=source,
         content=content,
         statuses=carried([step.id for step in content.steps], given={}, standing=now),
-        why=Why(kind=wire.PlanWhyKind.FORKED.value, text=reason),
+        why=Why(kind=why.value, text=reason),
         actor=actor,
     )
 

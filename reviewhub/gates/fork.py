@@ -56,7 +56,14 @@ def fork(*, checkpoint: Checkpoint, body: wire.ForkBody, key: str, actor: Actor)
             actor=actor,
             first=first_row,
         )
-        carry_plan(checkpoint=checkpoint, to=branch, choice=body.plan, reason=body.reason, actor=actor)
+        carry_plan(
+            checkpoint=checkpoint,
+            to=branch,
+            choice=body.plan,
+            why=wire.PlanWhyKind.FORKED,
+            reason=body.reason,
+            actor=actor,
+        )
         if branch.run.agent.runner == "hosted":
             enqueue(branch=branch, pause=None, kind="hosted")
         derive(branch.run_id)

@@ -73,7 +73,13 @@ def rewrite(
         if seen:
             check_seen(found, seen)
         branch, saved = fork(
-            checkpoint=checkpoint, name=None, changes=steps, reason=reason, actor=actor, first=first
+            checkpoint=checkpoint,
+            name=None,
+            stem="rewrite",
+            changes=steps,
+            reason=reason,
+            actor=actor,
+            first=first,
         )
         closed = close(
             branch=old,
@@ -92,7 +98,14 @@ def rewrite(
             subject_id=branch.pk,
             data=BranchSuperseded(old=old.name, new=branch.name, checkpoint=str(saved.pk), reason=reason),
         )
-        carry_plan(checkpoint=checkpoint, to=branch, choice=plan, reason=reason, actor=actor)
+        carry_plan(
+            checkpoint=checkpoint,
+            to=branch,
+            choice=plan,
+            why=wire.PlanWhyKind.REWRITTEN,
+            reason=reason,
+            actor=actor,
+        )
         move(branch, to=BranchState.PAUSED, table=BRANCH_EDGES)
         enqueue(branch=branch, pause=None, kind="hosted" if branch.run.agent.runner == "hosted" else "poll")
         derive(branch.run_id)

@@ -191,6 +191,7 @@ def because(kind: str, *, failures: int | None, assumption: str, text: str) -> s
         "person": "a person asked for it",
         "agent": "",
         "restored": "restored",
-        "forked": "forked",
+        "forked": "taken along by the fork",
+        "rewritten": "taken along by the rewrite",
     }[kind]
     return ": ".join(filter(None, (said, text))) or "no reason given"

@@ -34,6 +34,7 @@ from reviewhub.web.access import actor, page
 from reviewhub.web.checkpoints import about, find, number_in, read_state, schema_of, touched
 from reviewhub.web.differing import MOST, MOST_BYTES, listed
 from reviewhub.web.forms import text_in, words
+from reviewhub.web.plan_view import base_of
 from reviewhub.web.render import show
 from reviewhub.web.state_fields import MOST_ROWS, Group, by_path, groups, read
 from reviewhub.web.state_view import Look, hides, look
@@ -178,6 +179,7 @@ def _asked(
         "touched": touched(found),
         "seen": found.seen,
         "plan_version": _plan_version(row),
+        "plan_now": base_of(row.branch),
         "conflict": conflict,
         "conflict_at": _when(conflict),
     }
@@ -242,6 +244,7 @@ def _over(
         "conflict": over,
         "conflict_at": _when(over),
         "is_over": True,
+        "was_sent": request.method == "POST",
     }
     return show(request, caller, "web/rewrite_confirm.html", context, nav="runs", status=over.status)
 

@@ -88,7 +88,7 @@ class TestFork:
         for taken in ("what if", "main"):
             with pytest.raises(NameTaken):
                 fork_at(older, name=taken)
-        assert [fork_at(older)[0].name for _ in range(2)] == ["fork-2", "fork-3"]
+        assert [fork_at(older)[0].name for _ in range(2)] == ["fork-1", "fork-2"]
 
     @pytest.mark.parametrize("name", ["", "n" * 121, "a\nb", "a\x00b"])
     def test_names_can_be_shown(self, branch: Branch, name: str) -> None:

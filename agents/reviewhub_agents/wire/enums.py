@@ -218,6 +218,7 @@ class PlanWhyKind(StrEnum):
     AGENT = "agent"
     RESTORED = "restored"
     FORKED = "forked"
+    REWRITTEN = "rewritten"
 
 
 class PlanChoice(StrEnum):

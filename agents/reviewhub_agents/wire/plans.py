@@ -39,7 +39,7 @@ class Assumption(Wire):
 class PlanWhy(Wire):
     """Why a plan changed: so many failures in a row, an assumption that does not hold, a person, or as `text` says.
 
-    `first`, `restored` and `forked` are the server's own words.
+    `first`, `restored`, `forked` and `rewritten` are the server's own words.
     """
 
     kind: PlanWhyField
