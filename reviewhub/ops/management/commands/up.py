@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from reviewhub.ops.alone import Alone, RunsAlready
@@ -14,6 +15,7 @@ from reviewhub.ops.answers import when_it_answers
 from reviewhub.ops.changed import CodeChanged
 from reviewhub.ops.port import listen
 from reviewhub.ops.ready import problems
+from reviewhub.ops.static_files import are_stale
 from reviewhub.ops.supervisor import Program, Supervisor
 
 
@@ -39,6 +41,7 @@ class Command(BaseCommand):
             alone = Alone(settings.VAR)
         except RunsAlready as running:
             raise CommandError(f"ReviewHub runs already: {running}") from None
+        self.collect()
         listener = listen(options["host"], options["port"])
         port = listener.getsockname()[1]
         address = f"http://{options['host']}:{port}"
@@ -52,6 +55,18 @@ class Command(BaseCommand):
         wanted = programs(address=address, fd=listener.fileno(), logs=logs)
         Supervisor(wanted, renew_when=watched if options["reload"] else None).run()
         self.stdout.write("Stopped.")
+
+    def collect(self) -> None:
+        """After an upgrade the pages would go on with the scripts and styles of the version before."""
+        if not are_stale():
+            return
+        try:
+            call_command("collectstatic", verbosity=0, interactive=False)
+        except OSError as error:
+            raise CommandError(
+                f"The static files are those of another version and cannot be collected: {error}"
+            ) from error
+        self.stdout.write("The static files are brought up to date.")
 
     def say_address(self, address: str, logs: Path | None) -> None:
         """Tells where it runs."""
