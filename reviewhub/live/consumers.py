@@ -163,7 +163,7 @@ class RequestSocket(Socket):
 
     def told(self, caller: MemberCaller, hints: list[Hint]) -> str:
         """Anything about the run is a reason to look."""
-        return news.look_again(self._path(), since=hints[-1].event_id) if hints else ""
+        return news.look_again(self._path(), since=max(hint.event_id for hint in hints)) if hints else ""
 
     def _path(self) -> str:
         kwargs = self.scope["url_route"]["kwargs"]
@@ -191,7 +191,7 @@ class RunSocket(Socket):
     def told(self, caller: MemberCaller, hints: list[Hint]) -> str:
         """Anything about the run is a reason to look."""
         path = f"/{self.scope['url_route']['kwargs']['slug']}/runs/{self._run()}/live"
-        return news.look_again(path, since=hints[-1].event_id) if hints else ""
+        return news.look_again(path, since=max(hint.event_id for hint in hints)) if hints else ""
 
     def _run(self) -> uuid.UUID:
         run: uuid.UUID = self.scope["url_route"]["kwargs"]["run_id"]

@@ -154,6 +154,12 @@ class Hub:
         with self._lock:
             return len(self._everyone())
 
+    def runs(self) -> set[UUID]:
+        """The runs that somebody follows."""
+        with self._lock:
+            topics = list(self._by_topic)
+        return {UUID(topic.removeprefix("run:")) for topic in topics if topic.startswith("run:")}
+
     def _everyone(self) -> set[Subscription]:
         return set().union(*self._by_topic.values())
 

@@ -18,6 +18,7 @@ from django.db.models import Max, Q
 
 from reviewhub.audit.models import Event
 from reviewhub.live.hub import RESYNC, Hint, Hub, hub
+from reviewhub.live.steps import Steps
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +26,7 @@ CHANNEL = "reviewhub_events"
 """PostgreSQL's notification channel; the payload is empty, since it is only a hint."""
 
 SQLITE_POLL = 0.05
-FALLBACK_POLL = 1.0
+FALLBACK_POLL = 1.0  # also how often runs are looked at that went on without an event
 HOLE_SECONDS = 60.0
 HOLES_LOOKED_BACK = 1000
 BATCH = 1000
@@ -140,18 +141,19 @@ class Tailer:
 
     def _follow(self, cursor: Cursor) -> None:
         wait = _wait_postgresql if connection.vendor == "postgresql" else _wait_sqlite
+        steps = Steps()
         with wait() as news:
             self.reading.set()
             while not self._stop.is_set():
                 hints = read_new(cursor)
-                self._hub.publish(hints)
+                self._hub.publish([*hints, *steps.look(self._hub.runs())])
                 if len(hints) < BATCH:
                     news(self._stop)
 
 
 @contextmanager
 def _wait_sqlite() -> Iterator[Callable[[threading.Event], None]]:
-    """Waits until another connection has committed: `data_version` changes exactly then."""
+    """Waits until another connection has committed (`data_version` changes exactly then), FALLBACK_POLL at most."""
 
     def version() -> int:
         with connection.cursor() as sql:
@@ -162,7 +164,8 @@ def _wait_sqlite() -> Iterator[Callable[[threading.Event], None]]:
 
     def news(stop: threading.Event) -> None:
         nonlocal known
-        while not stop.wait(SQLITE_POLL):
+        until = time.monotonic() + FALLBACK_POLL
+        while not stop.wait(SQLITE_POLL) and time.monotonic() < until:
             now = version()
             if now != known:
                 known = now
