@@ -31,7 +31,7 @@ def _row(one: Change, schema: str) -> Changed:
     if was == becomes and not large and not is_secret:
         # A number that became the same text, or the other way round.
         was, becomes = one.before, one.after
-    return changed(one.path, was, becomes, is_secret=is_secret)
+    return changed(one.path.removeprefix("/") or "the whole state", was, becomes, is_secret=is_secret)
 
 
 def _is_marked(path: str, schema: str) -> bool:

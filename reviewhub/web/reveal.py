@@ -28,7 +28,7 @@ def reveal(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
     reason = text_in(request, "reason")
     seen = reveal_secrets(request_id=row.pk, reason=reason, actor=actor(request, caller))
     values = [
-        (segments.split(path, mask=False), segments.split(in_words(value)[0], mask=False))
+        (segments.split(path.removeprefix("/"), mask=False), segments.split(in_words(value)[0], mask=False))
         for path, value in seen.values.items()
     ]
     context = {"row": row, "seen": seen, "values": values, "reason": reason}

@@ -25,6 +25,15 @@ MOST_FIELDS = 200
 LONG = 80  # characters from which a text gets a box of several lines
 MOST_OPTIONS = 100
 ABSENT = "(not given)"
+KINDS = {bool: "true or false", Number: "number", str: "text", list: "list", dict: "object"}
+TYPES = {
+    "array": "list",
+    "boolean": "true or false",
+    "integer": "whole number",
+    "null": "nothing",
+    "string": "text",
+}
+"""JSON Schema's names of types, as the pages call them; `number` and `object` are the same word in both."""
 
 
 @dataclass(frozen=True)
@@ -300,9 +309,9 @@ def _bare(option: str) -> str:
 
 
 def _describes(rules: dict[str, Any], value: Tree, *, is_present: bool) -> str:
-    """The type and bounds in words, in the schema's own terms."""
-    kinds = {bool: "boolean", Number: "number", str: "text", list: "list", dict: "object"}
-    kind = rules.get("type") if isinstance(rules.get("type"), str) else kinds.get(type(value), "anything")
+    """The type and bounds in words."""
+    named = rules.get("type")
+    kind = TYPES.get(named, named) if isinstance(named, str) else KINDS.get(type(value), "anything")
     bounds = [
         f"{word} {_literal(rules[name])}"
         for name, word in (

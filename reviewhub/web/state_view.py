@@ -102,7 +102,7 @@ class _Here:
 
     @property
     def path(self) -> str:
-        return canonical.pointer(self.keys)
+        return _pointer(self.keys)
 
 
 def look(
@@ -129,7 +129,7 @@ def look(
     here = _find(state, path, schema)
     count = _count(here.value)
     crumbs = tuple(
-        (segments.split(str(key), mask=False), canonical.pointer(here.keys[: at + 1]))
+        (segments.split(str(key), mask=False), _pointer(here.keys[: at + 1]))
         for at, key in enumerate(here.keys)
     )
     size = here.value.size
@@ -168,6 +168,11 @@ def value_at(state: State, path: str) -> str | None:
 def hides(path: str) -> bool:
     """Whether a key on the way hides what stands at a JSON pointer. Raises Invalid for what is none."""
     return any(secrets.is_secret_key(key) for key in _keys(path))
+
+
+def _pointer(keys: Sequence[Key]) -> str:
+    """The exact JSON pointer, for links; `canonical.pointer` is for messages and shortens."""
+    return "".join(pointer("", key) for key in keys)
 
 
 class _Nothing(Invalid):
@@ -255,7 +260,7 @@ def _part(here: _Here, key: Key, value: Value, budget: _Budget) -> Part:
     budget.bytes -= size
     tree = parsed(value.text)
     marked = write_only_at(here.schema, (*here.keys, key), tree)
-    place = Place(path, str(key) if isinstance(key, str) else f"[{key}]", hidden)
+    place = Place(path, pointer("", key).removeprefix("/"), hidden)
     rows, more = arguments.rows_at(tree, place, most=budget.rows, secret_paths=marked)
     budget.rows -= len(rows)
     return Part(path, name, kind, size, tuple(rows), is_cut=more, can_open=can_open)
@@ -272,7 +277,7 @@ def write_only_at(schema: str, keys: Sequence[Key], tree: Tree) -> frozenset[str
     for step in reversed(keys):
         whole = {step: whole} if isinstance(step, str) else [whole]
     found = write_only_paths(schema, canonical.dumps(whole))
-    exact, depth = canonical.pointer(keys), len(keys)
+    exact, depth = _pointer(keys), len(keys)
     return frozenset(
         exact + "".join(f"/{rest}" for rest in path.split("/")[depth + 1 :])
         for path in found
@@ -314,5 +319,12 @@ def _kind(value: Value | State) -> str:
         return f"list of {len(value.texts):,}"
     if isinstance(value, Members):
         return f"object of {len(value.members):,}"
-    words = {"{": "object", "[": "list", '"': "text", "t": "boolean", "f": "boolean", "n": "nothing"}
+    words = {
+        "{": "object",
+        "[": "list",
+        '"': "text",
+        "t": "true or false",
+        "f": "true or false",
+        "n": "nothing",
+    }
     return words.get(value.text[:1], "number")

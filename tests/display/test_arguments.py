@@ -34,11 +34,11 @@ def test_empty_arguments_are_said_plainly() -> None:
 def test_values_inside_values_have_a_readable_name_and_an_exact_pointer() -> None:
     found = rows(text_of({"items": [{"a/b": 1}], "none": None, "ok": True, "list": [], "o": {}}))
     assert [(row.path, "".join(p.text for p in row.name), shown(row), row.type) for row in found.rows] == [
-        ("/items/0/a~1b", "items[0].a/b", "1", "number"),
+        ("/items/0/a~1b", "items/0/a~1b", "1", "number"),
         ("/list", "list", "[ ]", "empty list"),
         ("/none", "none", "null", "nothing"),
         ("/o", "o", "{ }", "empty object"),
-        ("/ok", "ok", "true", "boolean"),
+        ("/ok", "ok", "true", "true or false"),
     ]
 
 

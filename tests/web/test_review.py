@@ -225,7 +225,7 @@ def test_the_form_follows_the_schema(cast: Cast, as_: As) -> None:
     row = waiting(cast.support, schema=schema, arguments=text)
     client = as_(cast.bob)
     page = get(client, row, "?mode=edit")
-    assert "string, max 20" in page
+    assert "text, max 20" in page
     assert "4711" not in page
     assert "Holds a secret" in page
     bare = waiting(cast.support, schema=schema, arguments='{"amount":"5"}')

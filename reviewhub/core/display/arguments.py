@@ -45,6 +45,11 @@ class Row:
         return bool(self.flags)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether the value alone says too little, so that its type stands beside it."""
+        return self.type == "nothing" or self.type.startswith("empty ")
+
+    @property
     def hidden_words(self) -> str:
         """How much is hidden, in words."""
         lines = f", {self.hidden_lines:,} lines" if self.hidden_lines > 1 else ""
@@ -178,14 +183,14 @@ def sheet(text: str, path: str, *, number: int = 1, secret_paths: Collection[str
 
 def pointer(parent: str, key: str | int) -> str:
     """The JSON pointer of `key` below `parent`, exact (RFC 6901)."""
-    return f"{parent}/{str(key).replace('~', '~0').replace('/', '~1')}"
+    return f"{parent}{exact.below(key)}"
 
 
 Leaf = tuple[str, str, "canonical.Tree | exact.Shown", int, bool]
 
 
 def leaves(tree: canonical.Tree, *, packed: bool = False, place: Place | None = None) -> Iterator[Leaf]:
-    """Every value that has no values inside, in order, with a readable name like `items[2].sku`.
+    """Every value that has no values inside, in order, with a readable name like `items/2/sku`.
 
     An own stack: the depth of hostile input never meets the interpreter's. The last part says whether a key
     on the way looks like a secret's. `place` is where the value stands, if it is a part of a larger one.
@@ -202,7 +207,7 @@ def leaves(tree: canonical.Tree, *, packed: bool = False, place: Place | None = 
             todo.extend(
                 (
                     "".join([path, *(pointer("", key) for key in part.keys)]),
-                    f"{name}{part.name}" if name else part.name.removeprefix("."),
+                    f"{name}{part.name}" if name else part.name.removeprefix("/"),
                     part.value,
                     depth + 1,
                     hidden or is_secret_key(part.key),
@@ -266,9 +271,9 @@ def in_words(value: canonical.Tree | exact.Shown) -> tuple[str, str]:
     if isinstance(value, exact.Shown):
         return value.text, value.kind
     if isinstance(value, str):
-        return value, "text"
+        return value, "text" if value else "empty text"
     if isinstance(value, bool):
-        return ("true" if value else "false"), "boolean"
+        return ("true" if value else "false"), "true or false"
     if value is None:
         return "null", "nothing"
     if isinstance(value, canonical.Number):

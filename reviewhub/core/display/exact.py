@@ -36,12 +36,17 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A value inside another: the members that lead to it in the stored tree, its name as a reader writes it."""
+    """A value inside another: the members that lead to it in the stored tree, its name after a slash."""
 
     keys: tuple[str | int, ...]
     name: str
     value: Tree
     key: str = ""
+
+
+def below(key: str | int) -> str:
+    """One step of a JSON pointer, exact (RFC 6901): `/amount`."""
+    return f"/{str(key).replace('~', '~0').replace('/', '~1')}"
 
 
 def shown(tree: Tree) -> Shown | None:
@@ -63,9 +68,9 @@ def shown(tree: Tree) -> Shown | None:
 def members(tree: Tree) -> list[Part]:
     """What is inside a plain list or object; empty when nothing is."""
     if isinstance(tree, list):
-        return [Part((at,), f"[{at}]", item) for at, item in enumerate(tree)]
+        return [Part((at,), f"/{at}", item) for at, item in enumerate(tree)]
     if isinstance(tree, dict):
-        return [Part((key,), f".{key}", item, key) for key, item in tree.items()]
+        return [Part((key,), below(key), item, key) for key, item in tree.items()]
     return []
 
 
@@ -76,7 +81,7 @@ def parts(tree: Tree) -> list[Part]:
     if is_marked(tree):
         inside = _marked_parts(tree)
         return members(tree) if inside is None else inside
-    return [Part((key,), f".{unescaped(key)}", item, unescaped(key)) for key, item in tree.items()]
+    return [Part((key,), below(unescaped(key)), item, unescaped(key)) for key, item in tree.items()]
 
 
 def readable(tree: Tree) -> str:
@@ -99,9 +104,9 @@ def word(tree: Tree) -> str:
 def _marked_parts(tree: dict[str, Tree]) -> list[Part] | None:
     kind, value = tree.get(MARK), tree.get("value")
     if isinstance(kind, str) and kind in _LISTS and isinstance(value, list):
-        return [Part(("value", at), f"[{at}]", item) for at, item in enumerate(value)]
+        return [Part(("value", at), f"/{at}", item) for at, item in enumerate(value)]
     if kind == "object" and isinstance(value, dict) and not is_marked(value):
-        return [Part(("value", key), f".{unescaped(key)}", item, key) for key, item in value.items()]
+        return [Part(("value", key), below(unescaped(key)), item, key) for key, item in value.items()]
     if kind == "dict" and isinstance(value, list):
         return list(_pairs(value)) if all(isinstance(p, list) and len(p) == 2 for p in value) else None
     return None
@@ -111,7 +116,7 @@ def _pairs(value: list[Tree]) -> Iterator[Part]:
     for at, pair in enumerate(value):
         assert isinstance(pair, list)
         name = readable(pair[0])
-        yield Part(("value", at, 1), f"[{name[:200]}]", pair[1], name)
+        yield Part(("value", at, 1), below(name[:200]), pair[1], name)
 
 
 def _enum(tree: dict[str, Tree]) -> Shown | None:
