@@ -17,7 +17,7 @@ _SAYS = {
     "keep_last": "keep the last {} of each branch",
     "max_age_days": "keep for {} days",
     "thin_days": "thin after {} days",
-    "decided_days": "keep only decided points {} days after the end",
+    "decided_days": "keep only what people decided on {} days after the end",
     "delete_days": "delete {} days after the end",
 }
 

@@ -33,6 +33,7 @@ from reviewhub.web.access import actor, page
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import may, show
 from reviewhub.web.runs import find as find_run
+from reviewhub.web.runs import again as run_again
 from reviewhub.web.runs import refused_at
 
 MOST_HOLDS = 100
@@ -42,7 +43,7 @@ LABELS = {
     "keep_last": ("Keep the last", "checkpoints of each branch"),
     "max_age_days": ("Keep for", "days"),
     "thin_days": ("Thin after", "days"),
-    "decided_days": ("Only decided points", "days after the end"),
+    "decided_days": ("Keep only what people decided on", "days after the end"),
     "delete_days": ("Delete", "days after the end"),
 }
 
@@ -142,32 +143,40 @@ def erase(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     return redirect(f"/{caller.member.workspace.slug}/retention")
 
 
-def _again_run(request: HttpRequest, caller: MemberCaller, run: Run, error: ReviewHubError) -> HttpResponse:
-    return _again(request, caller, error)
+def _release_again(
+    request: HttpRequest, caller: MemberCaller, run: Run, error: ReviewHubError
+) -> HttpResponse:
+    """The page on which the form stood: that of the run, or the list of holds."""
+    reason = request.POST.get("reason", "")
+    if request.POST.get("back") == "retention":
+        said = {"errors": words(error), "lifting": run.pk, "lift_reason": reason}
+        return _page(request, caller, status=error.status, **said)
+    return run_again(request, caller, run, error)
 
 
 @require_POST
-@page(Action.RUN_HOLD, of=find_run, again=_again_run)
+@page(Action.RUN_HOLD, of=find_run, again=run_again)
 def hold(request: HttpRequest, caller: MemberCaller, run: Run) -> HttpResponse:
     """Nothing of the run is removed from now on."""
     try:
         hold_run(run=run, reason=text_in(request, "reason"), actor=actor(request, caller))
     except Conflict as error:
-        return _again(request, caller, error)
+        return run_again(request, caller, run, error)
     messages.success(request, "The run is under hold. Nothing of it is removed until somebody lifts it.")
     return redirect(f"/{caller.member.workspace.slug}/runs/{run.pk}")
 
 
 @require_POST
-@page(Action.RUN_HOLD, of=find_run, again=_again_run)
+@page(Action.RUN_HOLD, of=find_run, again=_release_again)
 def release(request: HttpRequest, caller: MemberCaller, run: Run) -> HttpResponse:
     """The rules are about the run again."""
     try:
         release_run(run=run, reason=text_in(request, "reason"), actor=actor(request, caller))
     except Conflict as error:
-        return _again(request, caller, error)
-    messages.success(request, "The hold is lifted.")
-    return redirect(f"/{caller.member.workspace.slug}/retention")
+        return _release_again(request, caller, run, error)
+    messages.success(request, "The hold is lifted. The rules are about the run again.")
+    back = "retention" if request.POST.get("back") == "retention" else f"runs/{run.pk}"
+    return redirect(f"/{caller.member.workspace.slug}/{back}")
 
 
 def _checkpoint(caller: MemberCaller, checkpoint_id: uuid.UUID) -> tuple[Checkpoint, Target]:

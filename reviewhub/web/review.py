@@ -268,6 +268,7 @@ def _ending(row: ReviewRequest, shown: Evidence) -> dict[str, Any]:
         "deciders": deciders(mine, shown.counted) if mine else [],
         "said": last if last and last.type == DecisionType.HAPPENED else None,
         "is_run_over": row.branch.state not in OPEN_BRANCH,
+        "others_wait": row.tool_call.pause.open_calls if row.tool_call.pause else 0,
         "call_outcome": outcome(row.tool_call, shown.tool.result_schema if shown.tool else ""),
     }
 

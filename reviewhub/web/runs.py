@@ -44,6 +44,7 @@ from reviewhub.web.spent import spent_of
 from reviewhub.web.talk import STATE_BYTES, opened
 
 CALLS = 60
+WAITING = 20
 TAGS = {
     "waiting": ("warn", "gate", "Waits"),
     "succeeded": ("ok", "check", "Succeeded"),
@@ -105,7 +106,7 @@ def live(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
     return show(request, caller, "web/_live_run.html", _context(request, caller, row), nav="runs")
 
 
-def again(request: HttpRequest, caller: MemberCaller, row: Run, error: Invalid) -> HttpResponse:
+def again(request: HttpRequest, caller: MemberCaller, row: Run, error: ReviewHubError) -> HttpResponse:
     """The run page with why one of the forms above it was refused, and that form open with what was typed."""
     context = _whole(request, caller, row)
     context |= {"errors": words(error), "verb": request.path.rpartition("/")[2]}
@@ -200,7 +201,7 @@ def _context(
         **_state(state_of),
         "is_large": state_of is not None and state_of.raw_length > STATE_BYTES,
         "misfits": kept_misfits(state_of) if state_of else [],
-        "pending": list(ReviewRequest.objects.filter(run=row, state="pending").order_by("number")[:20]),
+        **_waiting(row),
         "is_open": any(branch.state in OPEN_BRANCH for branch in branches),
         "controls": controls(
             run_id=row.pk,
@@ -220,6 +221,12 @@ def _context(
         "since": since,
         "key": uuid.uuid4(),
     }
+
+
+def _waiting(row: Run) -> dict[str, Any]:
+    """The requests of the run that wait for people: the oldest few, and how many there are."""
+    found = ReviewRequest.objects.filter(run=row, state="pending")
+    return {"pending": list(found.order_by("number")[:WAITING]), "pending_count": found.count()}
 
 
 def _chosen(row: Run, shown: list[Checkpoint], asked: str) -> Checkpoint | None:

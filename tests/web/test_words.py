@@ -189,8 +189,8 @@ def test_a_conversation_in_a_state_is_a_conversation(cast: Cast, as_: As) -> Non
     assert "Message 0<" not in talk
     assert "8 earlier ones below" in page
     stored = page.split("as they are stored")[1].split("</section>")[0]
-    assert "messages[0].content" in stored
-    assert "messages[" not in page.split("Everything else")[1]
+    assert "messages/0/content" in stored
+    assert "messages/" not in page.split("Everything else")[1]
     assert "8812" in page.split("Everything else")[1]
 
 
@@ -208,8 +208,15 @@ def test_what_else_waits_at_the_same_stop_is_said(cast: Cast, as_: As) -> None:
         ReviewRequest.objects.order_by("number"), ("1 more call waits", "goes on from here"), strict=True
     ):
         client = as_(cast.bob)
+        run = text(client, f"/northwind/runs/{row.run_id}")
+        assert ("2 requests wait" if "waits" in words else f"Request #{row.number}") in run
+        assert f'href="/northwind/requests/{row.number}"' in run
         send(client, row, "reject", message="Not this one")
-        assert words in get(client, row)
+        shown = get(client, row)
+        assert words in shown
+        panel = shown.split('id="outcome"')[1].split("</aside>")[0]
+        assert ("The agent waits for 1 more call" in panel) == ("waits" in words), "the panel says the same"
+        assert ("The agent goes on without it" in panel) == ("goes on" in words)
 
 
 def test_long_claims_show_a_head_and_lead_to_the_rest(cast: Cast, as_: As) -> None:
