@@ -97,11 +97,14 @@ def check_budget(budget: Budget) -> None:
     for path, limit in (("/field_bytes", budget.field_bytes), ("/step_bytes", budget.step_bytes)):
         _check_limit(path, limit)
     if len(budget.fields) > MOST_NAMED:
-        told = f"names {len(budget.fields)} fields; the limit is {MOST_NAMED}"
+        told = f"{len(budget.fields)} fields have limits of their own; at most {MOST_NAMED} can."
         raise Invalid.at("/fields", told, "too_large")
     for name, limit in budget.fields.items():
         if not 1 <= len(name) <= NAME_CHARACTERS:
-            raise Invalid.at("/fields", f"a name has 1 to {NAME_CHARACTERS} characters; this one {len(name)}")
+            raise Invalid.at(
+                "/fields",
+                f"The name of a field has 1 to {NAME_CHARACTERS} characters; one here has {len(name)}.",
+            )
         _check_limit("/fields", limit)
 
 
@@ -114,7 +117,9 @@ def lines(budget: Budget) -> list[str]:
 
 def _check_limit(path: str, limit: int) -> None:
     if not 0 <= limit <= MOST_BYTES:
-        raise Invalid.at(path, f"{limit} is no number of bytes from 0 (any) to {MOST_BYTES}")
+        raise Invalid.at(
+            path, f"A limit is a whole number of bytes from 0 (any size) to {MOST_BYTES:,}; {limit} is not."
+        )
 
 
 def percent(part: int, total: int) -> int:

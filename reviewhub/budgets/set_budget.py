@@ -35,7 +35,7 @@ def set_budget(*, agent: Agent, schema_name: str, budget: Budget | None, actor: 
     # Of two admins who set one budget the second waits here, and records what the first one set as `before`.
     locked = Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
     if schema_name and not StateSchema.objects.filter(agent=locked, name=schema_name).exists():
-        raise Invalid.at("/schema", f"{locked.name} has registered no schema of this name", "not_found")
+        raise Invalid.at("/schema", f"{locked.name} has registered no schema of this name.", "not_found")
     row = FieldBudget.objects.filter(agent=locked, schema_name=schema_name).first()
     before = read_budget(row) if row else None
     if budget == before:

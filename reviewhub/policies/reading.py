@@ -143,7 +143,8 @@ def _idle(rule: Rule, tools: set[str] | None) -> tuple[str, str] | None:
             "matches_nothing",
             f"No registered tool is called {rule.tool}, so nothing runs by it. {REGISTER}",
         )
-    return "matches_nothing", f"No tool is called {rule.tool} so far."
+    is_for_all = not rule.tool.strip("*")
+    return None if is_for_all else ("matches_nothing", f"No tool is called {rule.tool} so far.")
 
 
 def _read(text: str | bytes, model: type[_Model]) -> _Model:

@@ -104,19 +104,21 @@ def _budget_in(request: HttpRequest) -> Budget:
         if line.strip():
             name, equals, limit = line.rpartition("=")
             if not equals or name.strip() in fields:
-                told = f"“{line.strip()[:80]}” is no line like “messages = 2000000”, each field once"
-                raise Invalid.at("/fields", told)
-            fields[name.strip()] = _bytes(limit, "the limit of a field")
+                said = "Write a field and its limit on a line, such as messages = 2000000, each field once"
+                raise Invalid.at("/fields", f"{said}; not “{line.strip()[:80]}”.")
+            fields[name.strip()] = _bytes(limit, f"The limit of {name.strip()[:80]}")
     return Budget(
-        field_bytes=_bytes(text_in(request, "field_bytes"), "the limit of each field"),
-        step_bytes=_bytes(text_in(request, "step_bytes"), "the limit of one checkpoint"),
+        field_bytes=_bytes(text_in(request, "field_bytes"), "The limit of each field"),
+        step_bytes=_bytes(text_in(request, "step_bytes"), "What one checkpoint may add"),
         fields=fields,
     )
 
 
 def _bytes(text: str, what: str) -> int:
-    """A number of bytes as it is typed; commas and spaces in it are left out, nothing stands for 0."""
+    """A number of bytes as it is typed, `what` says of what; commas and spaces are left out, nothing stands for 0."""
     bare = text.replace(",", "").replace(" ", "")
     if bare and not _BYTES.fullmatch(bare):
-        raise Invalid.at("/bytes", f"“{text[:40]}” is no number of bytes: {what}")
+        raise Invalid.at(
+            "/bytes", f"{what} is a whole number of bytes, or 0 for any size; “{text.strip()[:40]}” is not."
+        )
     return int(bare or 0)

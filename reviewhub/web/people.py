@@ -60,7 +60,15 @@ def _page(
 
 
 def _again(request: HttpRequest, caller: MemberCaller, error: ReviewHubError) -> HttpResponse:
-    return _page(request, caller, errors=words(error), given=request.POST, status=error.status)
+    given = request.POST
+    return _page(
+        request,
+        caller,
+        errors=words(error),
+        given=given,
+        given_teams=given.getlist("teams"),
+        status=error.status,
+    )
 
 
 def _again_of(request: HttpRequest, caller: MemberCaller, member: Member, error: Invalid) -> HttpResponse:

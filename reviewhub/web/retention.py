@@ -32,8 +32,8 @@ from reviewhub.runs.models import RetentionRule, Run
 from reviewhub.web.access import actor, page
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import may, show
-from reviewhub.web.runs import find as find_run
 from reviewhub.web.runs import again as run_again
+from reviewhub.web.runs import find as find_run
 from reviewhub.web.runs import refused_at
 
 MOST_HOLDS = 100

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 from reviewhub_agents import canonical
 from reviewhub_agents.wire import PlanRef
 
+from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.display import durations
 from reviewhub.core.display import segments as pieces
 from reviewhub.core.display.arguments import Row, text_row
@@ -55,6 +56,14 @@ def risk(level: str) -> SafeString:
         bars,
         level.capitalize(),
     )
+
+
+@register.filter
+def step_words(checkpoint: Checkpoint) -> str:
+    """The agent's own count: `step 3`; `start` of the run's first checkpoint; nothing where the agent counts none."""
+    if checkpoint.step:
+        return f"step {checkpoint.step}"
+    return "" if checkpoint.parent_id else "start"
 
 
 @register.simple_tag
