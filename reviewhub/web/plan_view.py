@@ -12,6 +12,7 @@ from reviewhub.plans.models import PlanVersion
 from reviewhub.plans.queries import Standing, in_force, numbers_in_force, standing
 from reviewhub.plans.rules import PENDING, Difference, Step, because, difference
 from reviewhub.runs.models import Branch
+from reviewhub.runs.states import BranchState
 
 STEPS = 200
 ASSUMPTIONS = 20
@@ -40,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Version:
-    """A version with why it came about, in words, and whether it is in force on its branch."""
+    """A version with why it came about, in words, and whether it is in force on a branch that is not superseded."""
 
     row: PlanVersion
     because: str
@@ -82,7 +83,9 @@ def lane(run_id: uuid.UUID, branches: Sequence[Branch]) -> Lane | None:
         others=[
             (branch, forced[branch.pk])
             for branch in branches
-            if branch.pk in forced and branch.pk != newest.branch_id
+            if branch.pk in forced
+            and branch.pk != newest.branch_id
+            and branch.state != BranchState.SUPERSEDED
         ][:VERSIONS],
     )
 
@@ -104,9 +107,10 @@ def plan(row: PlanVersion) -> Plan:
 
 def versions(rows: Sequence[PlanVersion]) -> list[Version]:
     """Versions with their reasons."""
-    forced = numbers_in_force({row.branch_id for row in rows})
+    forced = numbers_in_force({row.branch_id for row in rows if row.branch.state != BranchState.SUPERSEDED})
     return [
-        Version(row=row, because=_why(row), is_in_force=forced[row.branch_id] == row.number) for row in rows
+        Version(row=row, because=_why(row), is_in_force=forced.get(row.branch_id) == row.number)
+        for row in rows
     ]
 
 

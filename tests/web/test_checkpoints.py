@@ -410,4 +410,6 @@ def test_the_plan_stays_or_goes_back_with_the_state(
     assert client.post(address, form_of(asked) | {"do": "confirm"}).status_code == 302
     newest = PlanVersion.objects.latest("number")
     assert (stored(newest).steps[0].title == "First idea") == (choice == "checkpoint")
+    assert "in force" not in page(client, f"runs/{run}/plan/2").split('class="vers"')[1].split("Version 2")[1]
+    assert "Also in force" not in page(client, f"runs/{run}")
     assert "Taken along by the rewrite: r" in page(client, f"runs/{run}/plan/{newest.number}")
