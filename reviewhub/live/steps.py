@@ -51,6 +51,6 @@ def _sights(runs: Collection[UUID]) -> dict[UUID, Sight]:
     heads: dict[UUID, set[tuple[UUID, UUID | None]]] = {run: set() for run in runs}
     for run, branch, head in Branch.objects.filter(run_id__in=runs).values_list("run_id", "pk", "head"):
         heads[run].add((branch, head))
-    marks = StepMark.objects.filter(version__run_id__in=runs).order_by().values_list("version__run_id")
-    counts = dict(marks.annotate(count=Count("*")))
+    marks = StepMark.objects.filter(version__run_id__in=runs).order_by().values("version__run_id")
+    counts = dict(marks.annotate(count=Count("number")).values_list("version__run_id", "count"))
     return {run: (frozenset(found), counts.get(run, 0)) for run, found in heads.items()}
