@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 from collections import Counter
@@ -220,7 +221,10 @@ def slow() -> Slow:
     return store
 
 
-def test_asynchronous_saves_are_at_most_one_step_behind_and_never_ahead_of_a_call() -> None:
+def test_asynchronous_saves_are_at_most_one_step_behind_and_never_ahead_of_a_call(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, logger="reviewhub_agents.agent")
     store, began = slow(), list[int]()
     graph = Graph("fast", Count, checkpoints="async")
 
@@ -231,6 +235,8 @@ def test_asynchronous_saves_are_at_most_one_step_behind_and_never_ahead_of_a_cal
     @graph.step(to=["work", END])
     def work(state: Count, ctx: Context[Count]) -> str:
         began.append(state.n)
+        if state.n < 2:
+            ctx.log("begun")
         store.order.append(f"began {state.n}")
         if state.n == 1:
             store.gate.set()
@@ -244,6 +250,7 @@ def test_asynchronous_saves_are_at_most_one_step_behind_and_never_ahead_of_a_cal
     assert store.order.index("began 1") < store.order.index("saved 1") < store.order.index("began 2")
     assert store.order.index("saved 3") < store.order.index("asked at 3")
     assert [one.step for one in store.snapshots] == [0, 1, 2, 3, 4, 5]
+    assert [one.behind for one in caplog.records] == [0, 1]  # type: ignore[attr-defined]
 
 
 def test_an_asynchronous_save_that_fails_is_not_lost() -> None:

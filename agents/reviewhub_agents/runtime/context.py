@@ -173,11 +173,19 @@ class Context(Generic[S]):
     def log(self, message: str, **fields: Any) -> None:
         """Writes to the logger `reviewhub_agents.agent`, and never into the state.
 
-        The record has `agent`, `node`, `step`, `replay` (whether recorded results are being read again) and `fields`.
+        The record has `agent`, `node`, `step`, `replay` (whether recorded results are being read again), `behind` (how
+        many steps the saved state is behind, 0 or 1) and `fields`.
         """
         at = self.snapshot
-        extra = {"agent": self._work.agent, "node": at.node, "step": at.step, "fields": fields}
-        logger.info(message, extra=extra | {"replay": self._work.replay.going_on})
+        extra = {
+            "agent": self._work.agent,
+            "node": at.node,
+            "step": at.step,
+            "replay": self._work.replay.going_on,
+            "behind": self._work.head.lag,
+            "fields": fields,
+        }
+        logger.info(message, extra=extra)
 
     def use(self, resource: Resource[R]) -> R:
         """A declared resource, made when it is used first in this process."""

@@ -37,10 +37,7 @@ class Behind:
         assert self._under_way is None, "one at a time"
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, thread_name_prefix="agent-save")
-        self._under_way = self._pool.submit(self._save, at)
-
-    def _save(self, at: Snapshot) -> Snapshot:
-        return self._store.save(node=at.node, step=at.step, state=at.state)
+        self._under_way = self._pool.submit(save, self._store, at)
 
     def land(self) -> Snapshot | None:
         """Waits for what is under way; the snapshot, or None when there was nothing. Raises what saving raised."""
@@ -119,9 +116,7 @@ class Head:
         """Saves where the engine is, unless it is saved."""
         self._land()
         if self.at.id == "":
-            begun = time.monotonic()
-            self.at = self._store.save(node=self.at.node, step=self.at.step, state=self.at.state)
-            logger.debug("saved step %d in %.4f s", self.at.step, time.monotonic() - begun)
+            self.at = save(self._store, self.at)
         self._stand(self.at)
 
     def touch(self) -> None:
@@ -184,6 +179,14 @@ class Head:
             logger.warning("a snapshot was not saved", exc_info=True)
         finally:
             self._behind.close()
+
+
+def save(store: Store, at: Snapshot) -> Snapshot:
+    """Saves a snapshot, and says in the log how long that took."""
+    begun = time.monotonic()
+    made = store.save(node=at.node, step=at.step, state=at.state)
+    logger.debug("saved step %d in %.4f s", at.step, time.monotonic() - begun)
+    return made
 
 
 def event_key(at: Snapshot) -> str:
