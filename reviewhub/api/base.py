@@ -12,18 +12,22 @@ from rest_framework.views import APIView
 from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.models import AgentKey
-from reviewhub.accounts.permissions import Action, AgentCaller, Target, require
+from reviewhub.accounts.permissions import Action, AgentCaller, Caller, Target, require
 from reviewhub.api.authentication import (
     AgentKeyAuthentication,
     KeyThrottle,
     PersonAuthentication,
+    caller_in,
     caller_of,
     signed_in,
 )
 from reviewhub.api.authentication import actor_of as actor_of
-from reviewhub.core.errors import Forbidden
+from reviewhub.checkpoints.addressed import run_of
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.core.errors import Forbidden, NotFound
 from reviewhub.core.idempotency import check_key
 from reviewhub.core.limits import limits, parse_sent
+from reviewhub.reviews.targets import checkpoint_for
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import branch_for_key, run_for_key
 
@@ -91,6 +95,24 @@ class PersonView(APIView):
         if AgentKeyAuthentication().authenticate(request) is not None:
             raise Forbidden("This is for people, with their session. An agent's key does not open it.")
         super().permission_denied(request, message, code)
+
+
+def checkpoint_of(request: Request, checkpoint_id: uuid.UUID, action: Action) -> tuple[Checkpoint, Caller]:
+    """The checkpoint that a person names, and the membership that they act by.
+
+    Raises:
+        NotFound: there never was one, or they may not know of its run.
+        CheckpointRemoved: there was one.
+        Forbidden: they may not do this to it.
+    """
+    run = run_of(checkpoint_id, runs=Run.objects.all())
+    try:
+        caller = caller_in(request, run.workspace_id)
+    except NotFound:
+        raise NotFound("There is no such checkpoint.") from None
+    found, target = checkpoint_for(caller, checkpoint_id)
+    require(caller, action, target)
+    return found, caller
 
 
 def read_tree(request: Request) -> Body:

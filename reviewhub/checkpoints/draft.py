@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from django.conf import settings
 from reviewhub_agents import canonical, wire
 
-from reviewhub.checkpoints.load import known_tip, load_tip, removed
+from reviewhub.checkpoints.load import known_tip, load_tip, removed_of_run
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.place import Placed, place
 from reviewhub.checkpoints.recall import Tip
@@ -147,7 +147,7 @@ def _of_run(branch: Branch, checkpoint_id: uuid.UUID, path: str) -> Checkpoint:
     rows = Checkpoint.objects.filter(pk=checkpoint_id, run_id=branch.run_id)
     found = rows.select_related("branch").defer("content").first()
     if found is None:
-        if (gone := removed(checkpoint_id, run_id=branch.run_id)) is not None:
+        if (gone := removed_of_run(checkpoint_id, run_id=branch.run_id)) is not None:
             raise gone
         raise Invalid.at(path, "there is no such checkpoint of this run", code="not_found")
     return found

@@ -14,7 +14,7 @@ from reviewhub.checkpoints.blobs.home import bring_home, fetch_home
 from reviewhub.checkpoints.draft import Draft
 from reviewhub.checkpoints.edit import edited
 from reviewhub.checkpoints.kinds import CheckpointForked
-from reviewhub.checkpoints.load import load_tip, removed
+from reviewhub.checkpoints.load import load_tip, removed_of_run
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.place import Placed, place
 from reviewhub.checkpoints.save import insert
@@ -106,7 +106,7 @@ def fork(
     made = first or beginning(checkpoint=checkpoint, changes=changes, reason=reason)
     with transaction.atomic():
         if not Checkpoint.objects.filter(pk=checkpoint.pk).exists():
-            raise removed(checkpoint.pk, run_id=checkpoint.run_id) or NotFound()
+            raise removed_of_run(checkpoint.pk, run_id=checkpoint.run_id) or NotFound()
         branch = _branch(checkpoint, name, stem)
         bring_home(checkpoint.run_id, made.placed.skeleton.blobs(), made.home)
         saved = insert(branch=branch, draft=made.draft, placed=made.placed, parent=checkpoint.id, actor=actor)

@@ -6,12 +6,15 @@ import logging
 import uuid
 from collections.abc import Sequence
 
+from django.db.models import QuerySet
+
 from reviewhub.checkpoints import recall
 from reviewhub.checkpoints.models import Checkpoint, Tombstone
 from reviewhub.checkpoints.recall import Tip
 from reviewhub.checkpoints.rows import BrokenCheckpoint
 from reviewhub.checkpoints.tree import State
 from reviewhub.core.errors import ReviewHubError
+from reviewhub.runs.models import Run
 
 log = logging.getLogger(__name__)
 
@@ -74,31 +77,37 @@ def load_states(checkpoints: Sequence[Checkpoint]) -> list[State]:
     return [found[checkpoint.pk] for checkpoint in checkpoints]
 
 
-def removed(checkpoint_id: uuid.UUID, *, run_id: uuid.UUID) -> CheckpointRemoved | None:
-    """What the caller is told of a checkpoint of this run that was removed; None for one that was not.
+def removed(checkpoint_id: uuid.UUID, *, runs: QuerySet[Run]) -> CheckpointRemoved | None:
+    """What the caller is told of a checkpoint of one of these runs that was removed; None for one that was not.
 
-    `extra` has `hash`, `removed_at` and `because`.
+    `extra` has what is left of it: whose it was, its number and hash, when it was removed, by what and why.
     """
-    stone = (
-        Tombstone.objects.select_related("removal", "branch")
-        .filter(pk=checkpoint_id, branch__run_id=run_id)
-        .first()
-    )
+    rows = Tombstone.objects.select_related("removal", "branch")
+    stone = rows.filter(pk=checkpoint_id, branch__run__in=runs).first()
     if stone is None:
         return None
     removal = stone.removal
     return CheckpointRemoved(
         f"Checkpoint {stone.number} of {stone.branch.name} was removed by {removal.kind} on"
-        f" {removal.created_at:%Y-%m-%d}; its hash was {stone.state_hash}.",
+        f" {removal.created_at:%Y-%m-%d}; its place and its hash stay.",
+        run=str(stone.branch.run_id),
+        branch=stone.branch.name,
+        number=stone.number,
         hash=stone.state_hash,
+        kind=removal.kind,
         removed_at=removal.created_at.isoformat(),
         because=removal.reason,
     )
 
 
+def removed_of_run(checkpoint_id: uuid.UUID, *, run_id: uuid.UUID) -> CheckpointRemoved | None:
+    """The same for one run."""
+    return removed(checkpoint_id, runs=Run.objects.filter(pk=run_id))
+
+
 def refused(checkpoint: Checkpoint, error: BrokenCheckpoint) -> CorruptCheckpoint | CheckpointRemoved:
     """What the caller is told of a checkpoint that is damaged, or gone since its row was read; the log is told more."""
-    if (gone := removed(checkpoint.pk, run_id=checkpoint.run_id)) is not None:
+    if (gone := removed_of_run(checkpoint.pk, run_id=checkpoint.run_id)) is not None:
         return gone
     log.error("checkpoint %s is corrupt: %s", checkpoint.id, error)
     return CorruptCheckpoint(checkpoint=str(checkpoint.id))

@@ -10,13 +10,13 @@ from typing import Literal, TypeAlias
 from django.db.models import Count, Max, Min, QuerySet
 
 from reviewhub.accounts.models import Agent, AgentKey
+from reviewhub.checkpoints.addressed import addressed
 from reviewhub.checkpoints.draft import Draft
-from reviewhub.checkpoints.load import removed
 from reviewhub.checkpoints.models import Checkpoint, Removal, StateSchema, Tombstone
 from reviewhub.core import keyset
 from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
-from reviewhub.runs.models import Branch
+from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import runs_of
 
 Kind: TypeAlias = Literal["save", "fork", "rewrite"]
@@ -64,21 +64,7 @@ def for_key(key: AgentKey, checkpoint_id: uuid.UUID) -> Checkpoint:
         NotFound: there is none, also for one of another agent or environment.
         CheckpointRemoved: there was one.
     """
-    rows = Checkpoint.objects.filter(pk=checkpoint_id, run__in=runs_of(key))
-    found = rows.select_related("branch", "run", "state_schema").defer(*_SCHEMA).first()
-    if found is None:
-        stone = Tombstone.objects.select_related("branch").filter(
-            pk=checkpoint_id, branch__run__in=runs_of(key)
-        )
-        for gone in stone:
-            raise removed(gone.pk, run_id=gone.branch.run_id) or NotFound()
-    return _found(found)
-
-
-def in_workspace(workspace_id: uuid.UUID, checkpoint_id: uuid.UUID) -> Checkpoint:
-    """A checkpoint of the workspace; whether the reader may see its run is the caller's question. Raises NotFound."""
-    rows = Checkpoint.objects.filter(pk=checkpoint_id, workspace_id=workspace_id)
-    return _found(rows.select_related("branch", "run", "state_schema").defer(*_SCHEMA).first())
+    return addressed(checkpoint_id, runs=runs_of(key))
 
 
 def _with_schema() -> QuerySet[Checkpoint]:
@@ -95,17 +81,14 @@ def up_to_step(branch: Branch, step: int) -> Checkpoint | None:
     return _with_schema().filter(branch=branch, step__lte=step).order_by("-number").first()
 
 
-def in_run(run_id: uuid.UUID, checkpoint_id: uuid.UUID) -> Checkpoint | None:
-    """A checkpoint of the run, if there is such a one."""
-    return _with_schema().filter(run_id=run_id, pk=checkpoint_id).first()
+def in_run(run_id: uuid.UUID, checkpoint_id: uuid.UUID) -> Checkpoint:
+    """A checkpoint of the run. Raises NotFound, CheckpointRemoved."""
+    return addressed(checkpoint_id, runs=Run.objects.filter(pk=run_id))
 
 
 def saved(checkpoint_id: uuid.UUID) -> Checkpoint:
     """A checkpoint that was saved once, for a request that is repeated. Raises CheckpointRemoved."""
-    for row in _with_schema().filter(pk=checkpoint_id):
-        return row
-    stone = Tombstone.objects.select_related("branch").get(pk=checkpoint_id)
-    raise removed(stone.pk, run_id=stone.branch.run_id) or NotFound()
+    return addressed(checkpoint_id, runs=Run.objects.all())
 
 
 def hash_of(checkpoint_id: uuid.UUID) -> str | None:
@@ -161,9 +144,3 @@ def removed_of(run_id: uuid.UUID, *, most: int = 50) -> list[Gone]:
         Gone(row["branch__name"], row["first"], row["last"], row["count"], removals[row["removal_id"]])
         for row in found
     ]
-
-
-def _found(checkpoint: Checkpoint | None) -> Checkpoint:
-    if checkpoint is None:
-        raise NotFound("There is no such checkpoint.")
-    return checkpoint

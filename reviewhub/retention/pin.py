@@ -7,7 +7,7 @@ from django.db import transaction
 from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
-from reviewhub.checkpoints.load import removed
+from reviewhub.checkpoints.load import removed_of_run
 from reviewhub.checkpoints.models import Checkpoint, Pin
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict, NotFound
@@ -37,7 +37,7 @@ def pin(*, checkpoint: Checkpoint, reason: str, actor: Actor) -> Pin:
     branch = lock_branch(checkpoint.branch_id)
     still_may(actor, Action.CHECKPOINT_PIN, run_target(checkpoint.run))
     if not Checkpoint.objects.filter(pk=checkpoint.pk).exists():
-        raise removed(checkpoint.pk, run_id=checkpoint.run_id) or NotFound()
+        raise removed_of_run(checkpoint.pk, run_id=checkpoint.run_id) or NotFound()
     before = Pin.objects.filter(pk=checkpoint.pk).first()
     if before is not None:
         raise Pinned(f"{before.by_name} pinned this checkpoint already: {before.reason}")

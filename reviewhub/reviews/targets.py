@@ -1,8 +1,13 @@
-"""What the permission function is asked about: requests, and the runs that they belong to."""
+"""What the permission function is asked about: requests, the runs that they belong to, and these runs' checkpoints."""
 
 from __future__ import annotations
 
-from reviewhub.accounts.permissions import Target
+import uuid
+
+from reviewhub.accounts.permissions import Action, Caller, Target, require
+from reviewhub.checkpoints.addressed import addressed, run_of
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.core.errors import NotFound
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Run
 
@@ -22,3 +27,19 @@ def run_target(run: Run) -> Target:
         team_ids=frozenset(asked.distinct()) | {run.agent.team_id},
         agent_id=run.agent_id,
     )
+
+
+def checkpoint_for(caller: Caller, checkpoint_id: uuid.UUID) -> tuple[Checkpoint, Target]:
+    """A checkpoint that the caller may read, and what the permission function is asked about.
+
+    Raises:
+        NotFound: their workspace never had one of this id, or they may not know of its run.
+        CheckpointRemoved: there was one.
+    """
+    run = run_of(checkpoint_id, runs=Run.objects.filter(workspace_id=caller.workspace_id))
+    target = run_target(run)
+    try:
+        require(caller, Action.CHECKPOINT_READ, target)
+    except NotFound:
+        raise NotFound("There is no such checkpoint.") from None
+    return addressed(checkpoint_id, runs=Run.objects.filter(pk=run.pk)), target

@@ -26,7 +26,7 @@ from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
 from reviewhub.core.limits import parse_sent
 from reviewhub.gates.consequences import Consequences, of_branch
 from reviewhub.gates.set_aside import setting_aside
-from reviewhub.reviews.targets import run_target
+from reviewhub.reviews.targets import checkpoint_for, run_target
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import branches_of
 from reviewhub.runs.states import OPEN_BRANCH
@@ -72,10 +72,7 @@ class Touched:
 
 def find(caller: MemberCaller, checkpoint_id: uuid.UUID) -> tuple[Checkpoint, Target]:
     """The checkpoint of an address, without its content, and what the permission function is asked about."""
-    found = queries.in_workspace(caller.workspace_id, checkpoint_id)
-    row = Run.objects.select_related("agent__team").get(pk=found.run_id)
-    found.run = row
-    return found, run_target(row)
+    return checkpoint_for(caller, checkpoint_id)
 
 
 @page(Action.CHECKPOINT_READ, of=find)
@@ -267,15 +264,12 @@ def _parent(row: Checkpoint) -> Checkpoint | None:
 
 
 def _of_run(run: Run, text: str) -> Checkpoint:
-    """Another checkpoint of the same run. Raises NotFound."""
+    """Another checkpoint of the same run. Raises NotFound, CheckpointRemoved."""
     try:
         wanted = uuid.UUID(text)
     except ValueError as error:
         raise NotFound from error
-    found = Checkpoint.objects.select_related("branch").defer("content").filter(run=run, pk=wanted).first()
-    if found is None:
-        raise NotFound
-    return found
+    return queries.in_run(run.pk, wanted)
 
 
 def _rewritten(row: Checkpoint) -> dict[str, Any]:

@@ -14,6 +14,7 @@ HEADINGS = {
     403: "You may not do this",
     404: "There is no such page",
     409: "Somebody was faster",
+    410: "This was removed",
     422: "This is not allowed here",
     429: "Too many tries",
     503: "Not just now",
@@ -32,6 +33,11 @@ def oops(request: HttpRequest, error: ReviewHubError) -> HttpResponse:
         else "It may belong to a workspace or team you are not in.",
         "facts": facts,
     }
+    match = request.resolver_match
+    if error.status == 410 and match is not None and "run" in error.extra:
+        # The run is still there, and says what else was removed.
+        context["back"] = f"/{match.kwargs['slug']}/runs/{error.extra['run']}"
+        context["back_words"] = "Go to the run"
     return render(request, "web/error.html", context, status=error.status)
 
 

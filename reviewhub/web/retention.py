@@ -16,7 +16,6 @@ from reviewhub.accounts.models import Agent
 from reviewhub.accounts.permissions import Action, MemberCaller, Target
 from reviewhub.audit.queries import Filters, list_events
 from reviewhub.checkpoints.models import Checkpoint, Hold
-from reviewhub.checkpoints.queries import in_workspace
 from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError
 from reviewhub.retention.erase import erase as erase_runs
 from reviewhub.retention.forecast import forecast
@@ -27,7 +26,7 @@ from reviewhub.retention.rules import Limits
 from reviewhub.retention.set_rule import set_rule
 from reviewhub.retention.survey import as_limits, default_limits
 from reviewhub.retention.unpin import unpin as unpin_it
-from reviewhub.reviews.targets import run_target
+from reviewhub.reviews.targets import checkpoint_for
 from reviewhub.runs.models import RetentionRule, Run
 from reviewhub.web.access import actor, page
 from reviewhub.web.forms import text_in, words
@@ -180,8 +179,7 @@ def release(request: HttpRequest, caller: MemberCaller, run: Run) -> HttpRespons
 
 
 def _checkpoint(caller: MemberCaller, checkpoint_id: uuid.UUID) -> tuple[Checkpoint, Target]:
-    found = in_workspace(caller.workspace_id, checkpoint_id)
-    return found, run_target(Run.objects.select_related("agent").get(pk=found.run_id))
+    return checkpoint_for(caller, checkpoint_id)
 
 
 def _again_pin(

@@ -16,7 +16,7 @@ from reviewhub.accounts.models import Agent
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
 from reviewhub.checkpoints import queries as checkpoints
 from reviewhub.checkpoints.blobs.fetch import BlobsAway
-from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load, removed
+from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load
 from reviewhub.checkpoints.models import Checkpoint, Hold, Pin
 from reviewhub.checkpoints.typed import kept_misfits
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
@@ -27,7 +27,7 @@ from reviewhub.gates.set_aside import setting_aside
 from reviewhub.resumptions.queries import failures_of
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import newest_event, runs_visible
-from reviewhub.reviews.targets import run_target
+from reviewhub.reviews.targets import checkpoint_for, run_target
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import Filters, branches_of, listed, open_halts
 from reviewhub.runs.states import OPEN_BRANCH, RunState
@@ -129,9 +129,7 @@ def cancel(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse
 
 
 def _find_checkpoint(caller: MemberCaller, checkpoint_id: uuid.UUID) -> tuple[Checkpoint, Target]:
-    found = checkpoints.in_workspace(caller.workspace_id, checkpoint_id)
-    row = Run.objects.select_related("agent").get(pk=found.run_id)
-    return found, run_target(row)
+    return checkpoint_for(caller, checkpoint_id)
 
 
 def _fork_again(
@@ -237,10 +235,7 @@ def _chosen(row: Run, shown: list[Checkpoint], asked: str) -> Checkpoint | None:
         raise NotFound from error
     if wanted is None:
         return None
-    found = checkpoints.in_run(row.pk, wanted)
-    if found is None:
-        raise removed(wanted, run_id=row.pk) or NotFound
-    return found
+    return checkpoints.in_run(row.pk, wanted)
 
 
 def _state(chosen: Checkpoint | None) -> dict[str, Any]:

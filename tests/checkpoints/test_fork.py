@@ -9,6 +9,7 @@ import pytest
 from reviewhub_agents import canonical
 
 from reviewhub.accounts.models import AgentKey
+from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.audit.models import Event
 from reviewhub.checkpoints import queries
 from reviewhub.checkpoints.difference import difference
@@ -18,6 +19,7 @@ from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.errors import Invalid, NotFound, TooLarge
 from reviewhub.core.ids import uuid7
 from reviewhub.core.transitions import move
+from reviewhub.reviews.targets import checkpoint_for
 from reviewhub.runs.models import Branch
 from reviewhub.runs.states import BRANCH_EDGES
 from tests.cast import Cast, make_test_agent
@@ -169,14 +171,13 @@ def test_another_agent_or_workspace_does_not_find_a_checkpoint(cast: Cast, branc
     key = AgentKey(agent=branch.run.agent, environment=branch.run.environment)
     staging = AgentKey(agent=branch.run.agent, environment="staging")
     assert queries.for_key(key, checkpoint.id) == checkpoint
-    assert queries.in_workspace(cast.workspace.id, checkpoint.id) == checkpoint
-    for read_, owner in (
-        (queries.for_key, stranger),
-        (queries.for_key, staging),
-        (queries.in_workspace, cast.other.id),
-    ):
+    assert checkpoint_for(MemberCaller(cast.bob), checkpoint.id)[0] == checkpoint
+    for owner in (stranger, staging):
         with pytest.raises(NotFound):
-            read_(owner, checkpoint.id)
+            queries.for_key(owner, checkpoint.id)
+    for member in (cast.mallory, cast.dave):
+        with pytest.raises(NotFound):
+            checkpoint_for(MemberCaller(member), checkpoint.id)
     with pytest.raises(NotFound):
         queries.for_key(key, uuid7())
 

@@ -32,7 +32,6 @@ from tests.racing import together
 DOORS = (
     "reviewhub.api.base",
     "reviewhub.api.views.requests",
-    "reviewhub.api.views.rewrites",
     "reviewhub.web.access",
 )
 

@@ -11,7 +11,7 @@ from reviewhub_agents import wire
 
 from reviewhub.accounts.permissions import Action, Caller, require
 from reviewhub.api.authentication import caller_in
-from reviewhub.api.base import PersonView, actor_of, answer, read
+from reviewhub.api.base import PersonView, actor_of, answer, checkpoint_of, read
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.errors import NotFound
 from reviewhub.retention.hold import hold
@@ -39,13 +39,8 @@ class KeepingView(PersonView):
         return row, self.caller(request, row, Action.RUN_HOLD)
 
     def checkpoint(self, request: Request, checkpoint_id: uuid.UUID) -> tuple[Checkpoint, Caller]:
-        """The checkpoint, and the membership to act by. Raises NotFound, Forbidden."""
-        row = (
-            Checkpoint.objects.filter(pk=checkpoint_id).select_related("run__agent").defer("content").first()
-        )
-        if row is None:
-            raise NotFound
-        return row, self.caller(request, row.run, Action.CHECKPOINT_PIN)
+        """The checkpoint, and the membership to act by. Raises NotFound, Forbidden, CheckpointRemoved."""
+        return checkpoint_of(request, checkpoint_id, Action.CHECKPOINT_PIN)
 
 
 class HoldRun(KeepingView):

@@ -9,15 +9,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from reviewhub_agents import wire
 
-from reviewhub.accounts.permissions import Action, Caller, require
-from reviewhub.api.authentication import caller_in
-from reviewhub.api.base import PersonView, actor_of, answer, read
+from reviewhub.accounts.permissions import Action, Caller
+from reviewhub.api.base import PersonView, actor_of, answer, checkpoint_of, read
 from reviewhub.checkpoints.models import Checkpoint
-from reviewhub.core.errors import NotFound
 from reviewhub.gates.consequences import consequences
 from reviewhub.gates.present_rewrites import preview_out, rewrite_out
 from reviewhub.gates.rewrite import rewrite
-from reviewhub.reviews.targets import run_target
 
 
 class Rewrite(PersonView):
@@ -45,14 +42,5 @@ class Rewrite(PersonView):
         return answer(rewrite_out(made), status=201)
 
     def _found(self, request: Request, checkpoint: uuid.UUID) -> tuple[Checkpoint, Caller]:
-        """The checkpoint and the membership to act by. Raises NotFound, Forbidden."""
-        rows = Checkpoint.objects.filter(pk=checkpoint).select_related("run__agent", "branch")
-        row = rows.defer("content").first()
-        if row is None:
-            raise NotFound("There is no such checkpoint.")
-        try:
-            caller = caller_in(request, row.workspace_id)
-            require(caller, Action.CHECKPOINT_REWRITE, run_target(row.run))
-        except NotFound:
-            raise NotFound("There is no such checkpoint.") from None
-        return row, caller
+        """The checkpoint and the membership to act by. Raises NotFound, Forbidden, CheckpointRemoved."""
+        return checkpoint_of(request, checkpoint, Action.CHECKPOINT_REWRITE)
