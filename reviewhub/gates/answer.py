@@ -13,7 +13,9 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Conflict
 from reviewhub.reviews.kinds import RequestAnswered
-from reviewhub.reviews.models import Question
+from reviewhub.reviews.lock import check_not_erased
+from reviewhub.reviews.models import Question, ReviewRequest
+from reviewhub.toolcalls.locks import lock_branch
 
 
 class AlreadyAnswered(Conflict):
@@ -28,10 +30,13 @@ def answer(*, question_id: uuid.UUID, text: str, actor: Actor) -> Question:
 
     Raises:
         AlreadyAnswered: another answer is on record.
+        RunErased: what its run held was erased.
     """
+    lock_branch(ReviewRequest.objects.values_list("branch_id", flat=True).get(questions=question_id))
     row = Question.objects.select_for_update(no_key=True).get(pk=question_id)
     target = Target(workspace_id=row.workspace_id, agent_id=row.agent_id)
     still_may(actor, Action.QUESTION_ANSWER, target)
+    check_not_erased(row.request)
     if row.answer is not None:
         if row.answer != text:
             raise AlreadyAnswered

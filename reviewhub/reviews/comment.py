@@ -13,16 +13,22 @@ from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.text import check_text
 from reviewhub.reviews.kinds import RequestCommented
-from reviewhub.reviews.models import Comment, ReviewRequest
+from reviewhub.reviews.lock import check_not_erased, lock_request
+from reviewhub.reviews.models import Comment
 from reviewhub.reviews.targets import request_target
 
 
 @transaction.atomic
 def comment(*, request_id: uuid.UUID, member: Member, text: str, actor: Actor) -> Comment:
-    """Adds a comment, also to a request that is final; it changes nothing about the request."""
+    """Adds a comment, also to a request that is final; it changes nothing about the request.
+
+    Raises:
+        RunErased: what its run held was erased.
+    """
     check_text(text, path="/text")
-    row = ReviewRequest.objects.get(pk=request_id)
+    row = lock_request(request_id).request
     still_may(actor, Action.REQUEST_COMMENT, request_target(row))
+    check_not_erased(row)
     made = Comment.objects.create(request=row, member=member, name=actor.name, text=text)
     record(
         "request.commented",

@@ -23,6 +23,12 @@ class AlreadyVoted(Conflict):
     code = "already_voted"
 
 
+class RunErased(Conflict):
+    """What the run of this request held was erased; nothing is added to it any more."""
+
+    code = "run_erased"
+
+
 class NotYours(Conflict):
     """Somebody else has claimed this request."""
 

@@ -11,9 +11,10 @@ from reviewhub_agents.wire.fields import time_text
 
 from reviewhub.core.clock import DbNow
 from reviewhub.core.errors import NotFound
-from reviewhub.reviews.errors import AlreadyDecided, Changed, Expired
+from reviewhub.reviews.errors import AlreadyDecided, Changed, Expired, RunErased
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.states import RequestState
+from reviewhub.runs.models import Run
 from reviewhub.toolcalls.locks import Locked, lock, lock_call
 
 IN_TIME = Q(deadline_at__isnull=True) | Q(deadline_at__gt=DbNow())
@@ -44,15 +45,31 @@ def check_open(row: ReviewRequest) -> None:
     """Refuses a request that is final or whose deadline has passed by the database's clock.
 
     Raises:
+        RunErased: what its run held was erased.
         AlreadyDecided: with who, when and the state it is in.
         Expired: no sweep has come by yet, but the time is over.
     """
     if row.state != RequestState.PENDING:
+        # With a pending request no run is erased.
+        check_not_erased(row)
         if row.state == RequestState.EXPIRED:
             raise Expired(**final_facts(row))
         raise AlreadyDecided(f"{row.decided_by_name} already decided this: {row.state}.", **final_facts(row))
     if not ReviewRequest.objects.filter(IN_TIME, pk=row.pk).exists():
         raise Expired(state=row.state, deadline_at=time_text(row.deadline_at) if row.deadline_at else None)
+
+
+def check_not_erased(row: ReviewRequest) -> None:
+    """Refuses to add anything to a request whose run was erased; the caller holds the lock of its branch.
+
+    What is written while an erasure is under way is erased with the rest: it takes the same lock, step by step.
+
+    Raises:
+        RunErased: with when.
+    """
+    at = Run.objects.filter(pk=row.run_id).values_list("erased_at", flat=True).get()
+    if at is not None:
+        raise RunErased(erased_at=time_text(at))
 
 
 def check_shown(row: ReviewRequest, *, version: int, digest: str) -> None:

@@ -12,16 +12,17 @@ from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.reviews.kinds import RequestReleased
-from reviewhub.reviews.lock import lock_request
+from reviewhub.reviews.lock import check_not_erased, lock_request
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.targets import request_target
 
 
 @transaction.atomic
 def release(*, request_id: uuid.UUID, member: Member, actor: Actor) -> ReviewRequest:
-    """Ends the member's own claim; nothing happens when there is none."""
+    """Ends the member's own claim; nothing happens when there is none. Raises RunErased."""
     row = lock_request(request_id).request
     still_may(actor, Action.REQUEST_CLAIM, request_target(row))
+    check_not_erased(row)
     if row.claimed_by_id != member.pk:
         return row
     ReviewRequest.objects.filter(pk=row.pk).update(claimed_by=None, claimed_until=None)

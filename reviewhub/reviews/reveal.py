@@ -16,7 +16,7 @@ from reviewhub.core.display.masking import secret_values, write_only_paths
 from reviewhub.core.errors import Invalid
 from reviewhub.core.text import check_text
 from reviewhub.reviews.kinds import SecretRevealed
-from reviewhub.reviews.lock import lock_request
+from reviewhub.reviews.lock import check_not_erased, lock_request
 from reviewhub.reviews.present import schema_of
 from reviewhub.reviews.targets import request_target
 from reviewhub.toolcalls.models import CallVersion
@@ -37,6 +37,7 @@ def reveal(*, request_id: uuid.UUID, reason: str, actor: Actor) -> Revealed:
 
     Raises:
         NotAnyMore: this person may not see them any more.
+        RunErased: what the run held was erased.
         Invalid: no reason is given, or nothing is hidden.
     """
     check_text(reason, path="/reason")
@@ -45,6 +46,7 @@ def reveal(*, request_id: uuid.UUID, reason: str, actor: Actor) -> Revealed:
         raise Invalid.at("/reason", "Say why you look at it; it goes on the record.")
     row = lock_request(request_id).request
     still_may(actor, Action.SECRET_REVEAL, request_target(row))
+    check_not_erased(row)
     version = CallVersion.objects.get(tool_call_id=row.tool_call_id, version=row.version)
     marked = write_only_paths(schema_of(row), version.arguments)
     hidden = secret_values(canonical.reread(version.arguments), marked)

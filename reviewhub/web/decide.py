@@ -24,7 +24,7 @@ from reviewhub.reviews.ask import ask as ask_agent
 from reviewhub.reviews.claim import claim as claim_request
 from reviewhub.reviews.comment import comment as comment_on
 from reviewhub.reviews.decide import decide as decide_request
-from reviewhub.reviews.errors import NotYours
+from reviewhub.reviews.errors import NotYours, RunErased
 from reviewhub.reviews.holder import holder
 from reviewhub.reviews.lock import check_open, check_shown
 from reviewhub.reviews.models import ReviewRequest
@@ -163,7 +163,10 @@ def comment(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> H
     text = text_in(request, "text")
     if not text:
         raise Invalid("Write the comment first.")
-    comment_on(request_id=row.pk, member=caller.member, text=text, actor=actor(request, caller))
+    try:
+        comment_on(request_id=row.pk, member=caller.member, text=text, actor=actor(request, caller))
+    except RunErased as erased:
+        return _conflict(request, caller, row, Typed(mode="comment", message=text), erased)
     return redirect(f"/{caller.member.workspace.slug}/requests/{row.number}#activity")
 
 

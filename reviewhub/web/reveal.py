@@ -8,6 +8,7 @@ from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.core.display import segments
 from reviewhub.core.display.arguments import in_words
 from reviewhub.core.errors import Invalid
+from reviewhub.reviews.errors import RunErased
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.reveal import reveal as reveal_secrets
 from reviewhub.web.access import actor, page, posted
@@ -26,7 +27,10 @@ def _again(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, error
 def reveal(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
     """Shows them to somebody who says why. No cache keeps the page, and no link leads to it."""
     reason = text_in(request, "reason")
-    seen = reveal_secrets(request_id=row.pk, reason=reason, actor=actor(request, caller))
+    try:
+        seen = reveal_secrets(request_id=row.pk, reason=reason, actor=actor(request, caller))
+    except RunErased as erased:
+        return render_review(request, caller, row, typed=Typed(reveal_errors=words(erased)), status=409)
     values = [
         (segments.split(path.removeprefix("/"), mask=False), segments.split(in_words(value)[0], mask=False))
         for path, value in seen.values.items()

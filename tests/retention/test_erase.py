@@ -24,7 +24,7 @@ from reviewhub.deliveries.models import Email
 from reviewhub.retention.contents import TEXTS
 from reviewhub.retention.erase import StillOpen, erase
 from reviewhub.retention.hold import hold
-from reviewhub.reviews.models import PostReview
+from reviewhub.reviews.models import PostReview, ReviewRequest
 from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
 from tests.cast import Cast
@@ -134,6 +134,49 @@ def test_nothing_that_was_said_is_left(agent: AgentHttp, cast: Cast) -> None:
     assert agent.get(f"/runs/{run}").ok()["title"] == ""
     assert ToolCall.objects.get(tool_name="refund").state == "succeeded"
     assert Decision.objects.filter(by_name="Bob").exists()
+
+
+def test_nothing_is_added_to_its_requests_afterwards(agent: AgentHttp, cast: Cast) -> None:
+    run = started(agent)
+    (paused,) = agent.pause(run, call(), checkpoint={"state": {}}).ok(201)["tool_calls"]
+    bob = PersonHttp(cast.bob)
+    request = paused["request"]["id"]
+    question = bob.post(f"/requests/{request}/ask", {"text": "who?"}).ok(201)["id"]
+    bob.decide(paused, "reject", message="no").ok()
+    agent.post(f"/branches/{Branch.objects.get(run=run).pk}/finish", {"result": None}).ok()
+    assert erased(cast) == 1
+    number = ReviewRequest.objects.get(pk=request).number
+    before = Event.objects.count()
+    said = {
+        "comment": bob.post(f"/requests/{request}/comment", {"text": ANN}),
+        "vote": bob.decide(paused, "approve", message=ANN),
+        "claim": bob.post(f"/requests/{request}/claim"),
+        "take over": bob.post(f"/requests/{request}/claim", {"take_over": True}),
+        "release": bob.post(f"/requests/{request}/release"),
+        "ask": bob.post(f"/requests/{request}/ask", {"text": ANN}),
+        "reveal": bob.post(f"/requests/{request}/reveal", {"reason": ANN}),
+        "answer": agent.post(f"/questions/{question}/answer", {"text": ANN}),
+    }
+    assert {name: (reply.status, reply.code) for name, reply in said.items()} == dict.fromkeys(
+        said, (409, "run_erased")
+    )
+    page = f"/northwind/requests/{number}"
+    for deed, form in {
+        "comment": {"text": ANN},
+        "claim": {},
+        "ask": {"message": ANN},
+        "decide": {
+            "type": "reject",
+            "version": "1",
+            "digest": paused["digest"],
+            "message": f"{ANN} is enough",
+        },
+    }.items():
+        reply = bob.client.post(f"{page}/{deed}", form | {"key": "k"})
+        assert (reply.status_code, "was erased" in reply.content.decode()) == (409, True), deed
+    shown = bob.client.get(page).content.decode()
+    assert "Nothing is added here any more" in shown and f"{page}/comment" not in shown
+    assert mentions() == set() and Event.objects.count() == before
 
 
 def test_it_is_erased_once(agent: AgentHttp, cast: Cast) -> None:
