@@ -130,9 +130,13 @@ def difference(checkpoint: UUID, other: UUID) -> Call[wire.DifferenceOut]:
     return _get(_path("checkpoints", checkpoint, "difference", other), wire.DifferenceOut)
 
 
-def blame(checkpoint: UUID, path: str) -> Call[wire.BlameOut]:
-    """Which checkpoint up to this one last changed the value at `path`, a JSON pointer."""
-    return _get(_path("checkpoints", checkpoint, "blame"), wire.BlameOut, path=path)
+def blame(checkpoint: UUID, path: str, *, before: str | None = None) -> Call[wire.BlameOut]:
+    """Which checkpoint up to this one last changed the value at `path`, a JSON pointer.
+
+    Args:
+        before: that of the answer before, to look further back.
+    """
+    return _get(_path("checkpoints", checkpoint, "blame"), wire.BlameOut, path=path, before=before)
 
 
 def find(checkpoint: UUID, body: wire.FindBody) -> Call[wire.FindOut]:

@@ -7,30 +7,33 @@ from dataclasses import dataclass
 from reviewhub.checkpoints.load import load_state, refused
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.rows import BrokenCheckpoint
-from reviewhub.checkpoints.walk import Sight, back
+from reviewhub.checkpoints.walk import Rest, Sight, Walk
 
 
 @dataclass(frozen=True, kw_only=True)
 class Story:
     """What is known of a value: who last changed it, and where it came and went.
 
-    `stopped` is the first checkpoint that was not looked at; None when the walk went to the run's first. `is_older`:
-    the value was there already in the oldest checkpoint that was looked at.
+    `rest` is what was not looked at; None when the walk went to the run's first. `is_older`: the value was there
+    already in the oldest checkpoint that was looked at.
     """
 
     last: Checkpoint | None
     introduced: Checkpoint | None
     lost: Checkpoint | None
-    stopped: Checkpoint | None
+    rest: Rest | None
     is_older: bool
 
 
-def story(*, head: Checkpoint, checkpoint: Checkpoint, path: str, value: str | None, most: int) -> Story:
+def story(
+    *, head: Checkpoint, checkpoint: Checkpoint, path: str, value: str | None, most: int | None = None
+) -> Story:
     """What `blame` says at `checkpoint` and `find` says at `head`, of the newest `most` checkpoints on the way.
 
     Args:
         head: the newest checkpoint of the branch of `checkpoint`.
         value: the canonical text to look for; None for none.
+        most: None for `walk.MOST`.
 
     Raises:
         Invalid: the path is no pointer to a value in the state.
@@ -45,14 +48,12 @@ def story(*, head: Checkpoint, checkpoint: Checkpoint, path: str, value: str | N
     return found
 
 
-def _walk(head: Checkpoint, checkpoint: Checkpoint, path: str, value: str | None, most: int) -> Story:
-    introduced = lost = without = last = stopped = None
+def _walk(head: Checkpoint, checkpoint: Checkpoint, path: str, value: str | None, most: int | None) -> Story:
+    introduced = lost = without = last = None
+    walk = Walk(head, path, most=most)
     newer: Sight | None = None  # The one before in the walk, from the checkpoint that is asked about on.
     seen: Sight | None = None
-    for count, sight in enumerate(back(head, path)):
-        if count == most:
-            stopped = sight.checkpoint
-            break
+    for sight in walk:
         seen = sight
         if value is not None and sight.value == value:
             introduced, lost = sight.checkpoint, without
@@ -62,13 +63,13 @@ def _walk(head: Checkpoint, checkpoint: Checkpoint, path: str, value: str | None
             last = newer.checkpoint
         if newer is not None or sight.checkpoint.pk == checkpoint.pk:
             newer = sight
-    if last is None and stopped is None and newer is not None and newer.value is not None:
+    if last is None and walk.rest is None and newer is not None and newer.value is not None:
         last = newer.checkpoint
-    is_older = stopped is not None and seen is not None and value is not None and seen.value == value
+    is_older = walk.rest is not None and seen is not None and value is not None and seen.value == value
     return Story(
         last=last,
         introduced=None if is_older else introduced,
         lost=lost,
-        stopped=stopped,
+        rest=walk.rest,
         is_older=is_older,
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
@@ -16,6 +18,11 @@ from reviewhub.checkpoints.skeleton import Blobs, Bones, Leaf, Node, Ref, Skelet
 from reviewhub.core.changes import segments
 from reviewhub.core.errors import Invalid
 
+MOST = 1000
+"""Checkpoints that one walk looks at."""
+SECONDS = 5.0
+"""For how long one goes on, about: it is asked between two manifests."""
+_LEAST = 2
 _INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
 
 
@@ -25,6 +32,65 @@ class Sight:
 
     checkpoint: Checkpoint
     value: str | None
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What a walk that had to end did not see.
+
+    `last` is the oldest checkpoint that was looked at. The next walk begins with it once more, so that what changed
+    between it and the one before is seen. So far `looked_at` of the `of` checkpoints on the whole way were.
+    """
+
+    last: Checkpoint
+    looked_at: int
+    of: int
+
+
+class Walk:
+    """`back`, for as long as one request may take. After it `rest` says what is left; None when it came to its end.
+
+    Args and errors as those of `back`, and:
+        after: the `last` of the walk that this one goes on with; None for the first.
+        most: checkpoints to look at, and `seconds` for which, about; two at least.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        path: str,
+        *,
+        after: Checkpoint | None = None,
+        most: int | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        self._first, self._path, self._after = checkpoint, path, after
+        self._most = max(MOST if most is None else most, _LEAST)
+        self._until = time.monotonic() + (SECONDS if seconds is None else seconds)
+        self.rest: Rest | None = None
+
+    def __iter__(self) -> Iterator[Sight]:
+        last: Checkpoint | None = None
+        for count, sight in enumerate(back(self._after or self._first, self._path)):
+            if last is not None and (
+                count >= self._most or (count >= _LEAST and time.monotonic() > self._until)
+            ):
+                whole = way_length(self._first)
+                self.rest = Rest(last, whole - way_length(last) + 1, whole)
+                return
+            last = sight.checkpoint
+            yield sight
+
+
+def way_length(checkpoint: Checkpoint) -> int:
+    """How many checkpoints there are from the run's first to this one, across forks; removed ones do not count."""
+    here: Checkpoint | None = checkpoint
+    count = 0
+    while here is not None:
+        rows = Checkpoint.objects.filter(branch_id=here.branch_id, number__lte=here.number).order_by()
+        count += rows.count()
+        here = _origin(here)
+    return count
 
 
 def back(checkpoint: Checkpoint, path: str) -> Iterator[Sight]:
@@ -65,13 +131,18 @@ def value_in(text: str, keys: Sequence[str]) -> str | None:
 
 def _before(first: Checkpoint) -> Checkpoint | None:
     """The newest ancestor that is there; those between it and `first` may have been removed."""
-    rows = Checkpoint.objects.select_related("branch").defer("content")
-    older = rows.filter(branch_id=first.branch_id, number__lt=first.number).order_by("-number").first()
-    fork_of = first.branch.fork_of
-    if older is not None or fork_of is None:
-        return older
-    # A branch point stays as long as anything of a run does.
-    return rows.filter(pk=fork_of).first()
+    older = _rows().filter(branch_id=first.branch_id, number__lt=first.number).order_by("-number").first()
+    return older if older is not None else _origin(first)
+
+
+def _origin(checkpoint: Checkpoint) -> Checkpoint | None:
+    """The checkpoint that its branch was forked from; it stays as long as anything of a run does."""
+    fork_of = checkpoint.branch.fork_of
+    return None if fork_of is None else _rows().filter(pk=fork_of).first()
+
+
+def _rows() -> QuerySet[Checkpoint]:
+    return Checkpoint.objects.select_related("branch").defer("content")
 
 
 def _keys(path: str) -> list[str]:

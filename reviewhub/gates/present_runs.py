@@ -9,7 +9,6 @@ from django.conf import settings
 from reviewhub_agents import canonical, wire
 
 from reviewhub.checkpoints.difference import Difference
-from reviewhub.checkpoints.find import Found
 from reviewhub.checkpoints.models import Checkpoint, StateSchema
 from reviewhub.checkpoints.queries import Gone, Kind, kinds_of
 from reviewhub.checkpoints.typed import kept_misfits
@@ -153,17 +152,6 @@ def _checkpoint(
     if fields is not None:
         shown["fields"] = fields
     return wire.CheckpointOut(**shown)
-
-
-def blame_out(path: str, found: Checkpoint | None) -> wire.BlameOut:
-    """Which checkpoint last changed the value at `path`."""
-    return wire.BlameOut(path=path, **({"checkpoint": checkpoint_out(found)} if found else {}))
-
-
-def find_out(found: Found) -> wire.FindOut:
-    """Where a value came, and where it went."""
-    sides = {"introduced": found.introduced, "lost": found.lost}
-    return wire.FindOut(**{name: checkpoint_out(row) for name, row in sides.items() if row is not None})
 
 
 def removed_out(gone: Iterable[Gone]) -> list[wire.RemovedOut]:

@@ -12,7 +12,7 @@ from reviewhub_agents import canonical
 from reviewhub_agents.canonical import BadJson
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed
-from reviewhub.checkpoints import queries
+from reviewhub.checkpoints import queries, walk
 from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.difference import difference as differences_of
 from reviewhub.checkpoints.history import history as way_of
@@ -41,8 +41,6 @@ from reviewhub.web.state_view import hides, look, value_at
 LISTED = 40
 CALLS = 20
 GONE = 20
-WALKED = 1000
-"""Checkpoints that the story of a value looks at before the page has to come."""
 
 
 @dataclass(frozen=True)
@@ -239,8 +237,8 @@ def _story(row: Checkpoint, path: str, asked: str) -> dict[str, Any]:
     # To say where a value was lost one has to look at what came after this checkpoint, too.
     # One that lies far back is where the walk begins, or it would never get there.
     head = queries.head_of(row.branch) or row
-    is_near = head.number - row.number < WALKED // 2
-    told = story(head=head if is_near else row, checkpoint=row, path=path, value=text, most=WALKED)
+    is_near = head.number - row.number < walk.MOST // 2
+    told = story(head=head if is_near else row, checkpoint=row, path=path, value=text)
     kinds = kinds_of([one for one in (told.last, told.introduced, told.lost) if one is not None])
     named = {
         name: Line(one, kinds[one.pk]) if one else None
@@ -251,8 +249,7 @@ def _story(row: Checkpoint, path: str, asked: str) -> dict[str, Any]:
         "is_looked_for": text is not None,
         "is_older": told.is_older,
         "is_near": is_near,
-        "stopped": told.stopped,
-        "walked": WALKED,
+        "rest": told.rest,
     }
 
 

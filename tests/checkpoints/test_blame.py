@@ -58,26 +58,26 @@ def way(branch: Branch) -> list[Checkpoint]:
     ],
 )
 def test_blame_names_the_last_change(way: list[Checkpoint], path: str, number: int | None) -> None:
-    found = blame(checkpoint=way[-1], path=path)
+    found = blame(checkpoint=way[-1], path=path).checkpoint
     assert (found.number if found else None) == number
     assert found is None or (found.step, found.author_name) == (number - 1, "Support agent")  # type: ignore[operator]
 
 
 def test_blame_at_an_older_point_knows_nothing_of_later_ones(way: list[Checkpoint]) -> None:
-    assert blame(checkpoint=way[2], path="/amount") == way[1]
-    assert blame(checkpoint=way[3], path="/amount") == way[3]
-    assert blame(checkpoint=way[0], path="/amount") == way[0]
+    assert blame(checkpoint=way[2], path="/amount").checkpoint == way[1]
+    assert blame(checkpoint=way[3], path="/amount").checkpoint == way[3]
+    assert blame(checkpoint=way[0], path="/amount").checkpoint == way[0]
 
 
 def test_blame_goes_across_forks_to_the_person_who_changed_it(way: list[Checkpoint]) -> None:
     changes = [{"op": "set", "path": "/log/0", "value": "mine"}]
     made, first = fork(checkpoint=way[2], name=None, changes=changes, reason="wrong", actor=BOB)
     last = put(made, read(first).replace("2", "3"))
-    found = blame(checkpoint=last, path="/log/0")
+    found = blame(checkpoint=last, path="/log/0").checkpoint
     assert found is not None
     assert (found, found.author_name, found.reason) == (first, "Bob", "wrong")
-    assert blame(checkpoint=last, path="/log/1") == way[1]
-    assert blame(checkpoint=last, path="/amount") == last
+    assert blame(checkpoint=last, path="/log/1").checkpoint == way[1]
+    assert blame(checkpoint=last, path="/amount").checkpoint == last
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_path_is_a_pointer_below_the_state(way: list[Checkpoint], path: str) -
 def test_what_is_damaged_is_not_blamed(way: list[Checkpoint]) -> None:
     damage(Checkpoint.objects.filter(pk=way[1].pk), content=b"\x00[]")
     for act in (
-        lambda: blame(checkpoint=way[-1], path="/log/1"),
+        lambda: blame(checkpoint=way[-1], path="/log/1").checkpoint,
         lambda: find(checkpoint=way[-1], path="/log/0", value="a"),
         lambda: load_states(way),
     ):
@@ -142,7 +142,7 @@ def test_values_are_followed_as_a_model_says(branch: Branch) -> None:
         changed = [at for at in range(150) if at == 0 or values[at] != values[at - 1]]
         if values[0] is None:
             changed = changed[1:]
-        found = blame(checkpoint=rows[-1], path=path)
+        found = blame(checkpoint=rows[-1], path=path).checkpoint
         assert found == (rows[changed[-1]] if changed else None)
 
 

@@ -12,6 +12,7 @@ from reviewhub.checkpoints.find import find
 from reviewhub.checkpoints.fork import fork
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.story import Story, story
+from reviewhub.checkpoints.walk import Rest
 from reviewhub.runs.models import Branch
 from tests.checkpoints.conftest import BOB, put
 from tests.shared import shared
@@ -38,8 +39,8 @@ def test_the_same_as_two_walks(way: list[Checkpoint], at: int, value: int) -> No
     seen = told(way, at, value)
     found = find(checkpoint=way[-1], path="/n", value=canonical.Number(str(value)))
     assert (seen.introduced, seen.lost) == (found.introduced, found.lost)
-    assert seen.last == blame(checkpoint=way[at], path="/n")
-    assert (seen.stopped, seen.is_older) == (None, False)
+    assert seen.last == blame(checkpoint=way[at], path="/n").checkpoint
+    assert (seen.rest, seen.is_older) == (None, False)
 
 
 @pytest.mark.parametrize(
@@ -67,4 +68,4 @@ def test_it_says_what_it_did_not_look_at(
     seen = told(way, at, value, most)
     rows = [None if one is None else way.index(one) for one in (seen.last, seen.introduced, seen.lost)]
     assert (rows, seen.is_older) == ([last, introduced, lost], is_older)
-    assert seen.stopped == way[-1 - most]
+    assert seen.rest == Rest(way[-most], most, len(way))

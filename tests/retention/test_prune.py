@@ -105,7 +105,7 @@ def test_blame_and_find_go_on_over_gaps(branch: Branch) -> None:
     age(30)
     prune(run_id=branch.run_id)
     head = Checkpoint.objects.get(number=10)
-    found = blame(checkpoint=head, path="/same")
+    found = blame(checkpoint=head, path="/same").checkpoint
     assert found is not None and found.number == 1
     seen = find(checkpoint=head, path="/n", value=canonical.parse("5"))
     assert seen.introduced is not None and seen.introduced.number == 5

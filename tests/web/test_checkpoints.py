@@ -142,16 +142,17 @@ def test_a_value_tells_who_changed_it_and_where_it_came_and_went(
 def test_the_story_of_a_value_ends_in_time_and_goes_on_where_it_ended(
     cast: Cast, as_: As, agent: AgentHttp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reviewhub.web.checkpoints.WALKED", 4)
+    monkeypatch.setattr("reviewhub.checkpoints.walk.MOST", 4)
     run = agent.run()["id"]
     saved = [save(agent, run, state={"n": step, "same": "x"}) for step in range(9)]
     client = as_(cast.bob)
     shown = page(client, f"checkpoints/{saved[-1]['id']}/trace?path=/same")
     assert "Before all that was looked at" in shown
-    assert f"checkpoints/{saved[4]['id']}/trace?path=%2Fsame" in shown
-    on = page(client, f"checkpoints/{saved[4]['id']}/trace?path=/same")
-    assert f"checkpoints/{saved[0]['id']}/trace?path=%2Fsame" in on
-    end = page(client, f"checkpoints/{saved[0]['id']}/trace?path=/same")
+    assert "4 of 9 checkpoints were looked at" in shown
+    assert f"checkpoints/{saved[5]['id']}/trace?path=%2Fsame" in shown
+    on = page(client, f"checkpoints/{saved[5]['id']}/trace?path=/same")
+    assert f"checkpoints/{saved[2]['id']}/trace?path=%2Fsame" in on
+    end = page(client, f"checkpoints/{saved[2]['id']}/trace?path=/same")
     assert "looked at" not in end
     assert "Not until this checkpoint" in end
 

@@ -254,17 +254,25 @@ class DifferenceOut(Wire):
 
 class BlameOut(Wire):
     """`GET /checkpoints/{checkpoint}/blame?path=`: the checkpoint that last changed the value; none when there never
-    was a value."""
+    was a value.
+
+    With `before` the answer is not known yet: `looked_at` of the `of` checkpoints on the way were looked at, and the
+    same request with `?before=` goes on there.
+    """
 
     path: Text
     checkpoint: CheckpointOut | None = None
+    before: str | None = None
+    looked_at: Count | None = None
+    of: Count | None = None
 
 
 class FindBody(Wire):
-    """`POST /checkpoints/{checkpoint}/find`: which value, at which JSON pointer."""
+    """`POST /checkpoints/{checkpoint}/find`: which value, at which JSON pointer; `before` as the last answer said."""
 
     path: Text
     value: Json
+    before: Title | None = None
 
     @model_validator(mode="after")
     def _has_a_value(self) -> Self:
@@ -274,10 +282,17 @@ class FindBody(Wire):
 
 
 class FindOut(Wire):
-    """The first checkpoint with the value, and the first one after it without."""
+    """The first checkpoint with the value, and the first one after it without.
+
+    With `before` that is what `looked_at` of the `of` checkpoints on the way say, the newest ones; the same request
+    with `before` goes on there and knows of it.
+    """
 
     introduced: CheckpointOut | None = None
     lost: CheckpointOut | None = None
+    before: str | None = None
+    looked_at: Count | None = None
+    of: Count | None = None
 
 
 class Change(Wire):

@@ -23,14 +23,13 @@ from reviewhub.gates.checkpoint import checkpoint as save_checkpoint
 from reviewhub.gates.fork import fork
 from reviewhub.gates.present_budget import with_warnings
 from reviewhub.gates.present_runs import (
-    blame_out,
     branches_out,
     checkpoint_out,
     checkpoints_out,
     difference_out,
-    find_out,
     removed_out,
 )
+from reviewhub.gates.present_walks import blame_after, blame_out, find_after, find_out
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.runs.queries import branch_of
 
@@ -102,11 +101,15 @@ class Blame(AgentView):
 
     @extend_schema(responses=wire.BlameOut)
     def get(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
-        """Which checkpoint up to this one last changed the value at `?path=`, a JSON pointer; across forks."""
+        """Which checkpoint up to this one last changed the value at `?path=`, a JSON pointer; across forks.
+
+        One request looks at so many checkpoints only; `?before=`, from the answer, goes on.
+        """
         row = for_key(self.key(request, Action.CHECKPOINT_READ), checkpoint)
         path = request.query_params.get("path", "")
+        after = blame_after(row.run_id, request.query_params.get("before", ""))
         with setting_aside():
-            found = blame(checkpoint=row, path=path)
+            found = blame(checkpoint=row, path=path, after=after)
         return answer(blame_out(path, found))
 
 
@@ -115,11 +118,15 @@ class Find(AgentView):
 
     @extend_schema(request=wire.FindBody, responses=wire.FindOut)
     def post(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
-        """Which checkpoint up to this one introduced a value at a path, and which one lost it. Stores nothing."""
+        """Which checkpoint up to this one introduced a value at a path, and which one lost it. Stores nothing.
+
+        One request looks at so many checkpoints only; `before`, from the answer, goes on.
+        """
         row = for_key(self.key(request, Action.CHECKPOINT_READ), checkpoint)
         body = read(request, wire.FindBody)
+        so_far = find_after(row.run_id, body.before or "")
         with setting_aside():
-            found = find(checkpoint=row, path=body.path, value=body.value)
+            found = find(checkpoint=row, path=body.path, value=body.value, so_far=so_far)
         return answer(find_out(found))
 
 
