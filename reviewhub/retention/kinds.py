@@ -26,6 +26,14 @@ class RunPruned(Payload):
         return f"{counted(self.checkpoints, 'checkpoint')} and {counted(self.blobs, 'blob')}"
 
 
+@kind("run.prune_failed", says="Retention could not go through the run {title}: {problem}")
+class RunPruneFailed(Payload):
+    """Nothing more of the run is removed until a look at it succeeds; the page Retention lists it until then."""
+
+    title: str
+    problem: str
+
+
 @kind("retention.rule_set", says="{actor} set retention of {about}: {words}")
 class RuleSet(Payload):
     """A rule was made or changed. `rule` and `before` are canonical texts of limits; `before` is "" for a new one."""

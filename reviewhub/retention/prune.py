@@ -43,7 +43,8 @@ def prune(*, run_id: uuid.UUID) -> Estimate:
     done = _until_nothing(lambda: _checkpoints(run_id))
     if Progress.objects.filter(pk=run_id, blobs_due=True).exists():
         done += _blobs(run_id)
-    Progress.objects.update_or_create(run_id=run_id, defaults={"seen_at": clock.now()})
+    seen = {"seen_at": clock.now(), "failing_since": None, "failed_at": None, "problem": ""}
+    Progress.objects.update_or_create(run_id=run_id, defaults=seen)
     return done
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -10,12 +9,11 @@ from datetime import timedelta
 from django.db.models import Exists, OuterRef, QuerySet
 
 from reviewhub.core import clock
+from reviewhub.retention.attempt import attempt
 from reviewhub.retention.estimate import Estimate
 from reviewhub.retention.models import Progress
-from reviewhub.retention.prune import prune
 from reviewhub.runs.models import Run
 
-log = logging.getLogger(__name__)
 EVERY = timedelta(days=1)
 """How often a run is looked at."""
 SECONDS = 20
@@ -27,7 +25,7 @@ def sweep() -> Estimate:
     """Prunes runs that nobody has looked at for a day, for at most about SECONDS; how much went."""
     done, until = Estimate(), time.monotonic() + SECONDS
     for run in _some(due()):
-        done += _pruned(run)
+        done += attempt(run) or Estimate()
         if time.monotonic() >= until:
             break
     return done
@@ -41,13 +39,3 @@ def due() -> QuerySet[Run]:
 
 def _some(runs: QuerySet[Run]) -> Iterator[Run]:
     return iter(runs[:_AT_ONCE])
-
-
-def _pruned(run: Run) -> Estimate:
-    try:
-        return prune(run_id=run.pk)
-    except Exception:
-        # One run that cannot be pruned must not keep all others from it; its turn comes again tomorrow.
-        log.exception("run %s could not be pruned", run.pk)
-        Progress.objects.update_or_create(run=run, defaults={"seen_at": clock.now()})
-        return Estimate()

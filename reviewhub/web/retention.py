@@ -21,6 +21,7 @@ from reviewhub.retention.erase import erase as erase_runs
 from reviewhub.retention.forecast import forecast
 from reviewhub.retention.hold import hold as hold_run
 from reviewhub.retention.pin import pin as pin_it
+from reviewhub.retention.queries import failing
 from reviewhub.retention.release import release as release_run
 from reviewhub.retention.rules import Limits
 from reviewhub.retention.set_rule import set_rule
@@ -36,6 +37,7 @@ from reviewhub.web.runs import find as find_run
 from reviewhub.web.runs import refused_at
 
 MOST_HOLDS = 100
+MOST_FAILURES = 20
 MOST_RUNS = 200
 """Runs that the page looks at for what would go; the command looks at all."""
 LABELS = {
@@ -76,6 +78,7 @@ def _page(request: HttpRequest, caller: MemberCaller, *, status: int = 200, **mo
         "holds": holds.order_by("-created_at")[:MOST_HOLDS],
         "held": holds.count(),
         "drills": drills.events,
+        "failures": failing(workspace)[:MOST_FAILURES],
         "forecast": forecast(workspace, most=MOST_RUNS) if request.GET.get("look") else None,
         "prices": settings.STORAGE_PRICES,
         "may_edit": may(caller, Action.RETENTION_EDIT),

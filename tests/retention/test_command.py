@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from reviewhub.audit.models import Event
 from reviewhub.celery import RETENTION, app
@@ -19,12 +20,15 @@ from reviewhub.checkpoints import recall
 from reviewhub.checkpoints.load import load
 from reviewhub.checkpoints.models import Blob, Checkpoint, Removal
 from reviewhub.core.clock import now
-from reviewhub.retention import sweep as sweeping
+from reviewhub.retention import attempt as attempting
+from reviewhub.retention.attempt import attempt
 from reviewhub.retention.estimate import estimate
 from reviewhub.retention.forecast import forecast
 from reviewhub.retention.models import Progress
+from reviewhub.retention.queries import failing
 from reviewhub.retention.sweep import sweep
 from reviewhub.runs.models import Branch, Run
+from tests.cast import Cast
 from tests.checkpoints.conftest import read
 from tests.checkpoints.test_killed import ROOT, address, until_its_server_side_is_gone
 from tests.retention.conftest import age, grow, numbers
@@ -93,11 +97,51 @@ def test_the_schedule_looks_at_each_run_once_a_day(branch: Branch, monkeypatch: 
         raise RuntimeError("a bug")
 
     with monkeypatch.context() as patch:
-        patch.setattr(sweeping, "prune", broken)
+        patch.setattr(attempting, "prune", broken)
         assert sweep().is_nothing
     assert sweep().is_nothing, "its turn comes again tomorrow"
     Progress.objects.update(seen_at=now() - timedelta(days=2))
     assert sweep().checkpoints > 0
+
+
+def test_a_failure_is_kept_until_a_look_succeeds_and_recorded_once(
+    branch: Branch, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grow(branch, 10)
+    age(30)
+
+    def broken(what: str) -> Any:
+        def prune(**_: Any) -> None:
+            raise RuntimeError(what)
+
+        return prune
+
+    def recorded() -> list[str]:
+        rows = Event.objects.filter(kind="run.prune_failed", run_id=branch.run_id).order_by("id")
+        return [row.payload.sentence for row in rows]
+
+    alice = Client()
+    alice.force_login(cast.alice.person)
+    with monkeypatch.context() as patch:
+        patch.setattr(attempting, "prune", broken("a <b>bug</b>"))
+        with pytest.raises(CommandError, match="1 runs could not"):
+            told("run")
+        first = Progress.objects.get()
+        assert attempt(branch.run) is None
+        (one,) = failing(branch.workspace_id)
+        assert (one.run_id, one.problem) == (branch.run_id, "RuntimeError: a <b>bug</b>")
+        assert one.failing_since == first.failing_since
+        assert one.failed_at is not None and one.failed_at >= one.failing_since
+        assert len(recorded()) == 1 and "RuntimeError: a <b>bug</b>" in recorded()[0]
+        shown = alice.get("/northwind/retention").content.decode()
+        assert "RuntimeError: a &lt;b&gt;bug&lt;/b&gt;" in shown
+        patch.setattr(attempting, "prune", broken("another"))
+        assert attempt(branch.run) is None
+        assert len(recorded()) == 2
+    found = attempt(branch.run)
+    assert found is not None and found.checkpoints == 6
+    assert not failing(branch.workspace_id).exists()
+    assert "could not go through" not in alice.get("/northwind/retention").content.decode()
 
 
 KILLED = """

@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError
 from reviewhub.accounts.models import Workspace
 from reviewhub.core.actors import SYSTEM
 from reviewhub.core.errors import ReviewHubError
+from reviewhub.retention.attempt import attempt
 from reviewhub.retention.erase import erase
 from reviewhub.retention.estimate import Estimate, estimate
-from reviewhub.retention.prune import prune
 from reviewhub.runs.models import Run
 
 
@@ -41,14 +41,20 @@ class Command(BaseCommand):
             return
         if bool(options["dry_run"]) == bool(options["verb"]):
             raise CommandError("Say either `run`, `erase` or `--dry-run`.")
-        total = Estimate()
+        total, failed = Estimate(), 0
         for workspace in _workspaces(options["workspace"]):
             for run in Run.objects.filter(workspace=workspace).order_by("created_at", "id").iterator(200):
-                goes = estimate(run) if options["dry_run"] else prune(run_id=run.pk)
+                goes = estimate(run) if options["dry_run"] else attempt(run)
+                if goes is None:
+                    failed += 1
+                    self.stdout.write(f"{workspace.slug} {run.pk}: failed; the page Retention says why")
+                    continue
                 total += goes
                 if not goes.is_nothing:
                     self.stdout.write(f"{workspace.slug} {run.pk}: {_said(goes)}")
         self.stdout.write(f"{'would go' if options['dry_run'] else 'gone'}: {_said(total)}")
+        if failed:
+            raise CommandError(f"{failed} runs could not be gone through.")
 
     def _erase(self, options: dict[str, Any]) -> None:
         if not options["workspace"]:
