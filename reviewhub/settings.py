@@ -114,8 +114,8 @@ def _database(url: str) -> dict[str, object]:
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
-                # NORMAL can lose a consumed grant at power loss; without recursive_triggers INSERT OR REPLACE
-                # passes the append-only triggers.
+                # NORMAL can lose a consumed grant at power loss; recursive_triggers is the second guard of append-only
+                # rows against INSERT OR REPLACE, the first one holds on connections without it, too.
                 "init_command": (
                     "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA recursive_triggers=ON;"
                     "PRAGMA foreign_keys=ON;"

@@ -30,13 +30,20 @@ _FUNCTION: Final = "reviewhub_refuse"
 class Guard:
     """One table whose rows are never changed and never removed.
 
+    `keys` are the columns of its primary key and of each unique constraint, with spaces between. On SQLite an INSERT OR
+    REPLACE takes away the row that has one of them, and no trigger of a DELETE fires on a connection without the pragma
+    recursive_triggers, which anybody's program is. So an INSERT of a key that is there is refused before.
+
     `unless` is an SQL condition over OLD and NEW, the same text for both databases: an UPDATE for which it is
-    true passes. `may_go` is one over OLD, for a DELETE.
+    true passes. `may_go` is one over OLD, for a DELETE. `as_it_is` is one over NEW: an INSERT for which it is not true
+    is refused.
     """
 
     table: str
+    keys: tuple[str, ...]
     unless: str = ""
     may_go: str = ""
+    as_it_is: str = ""
 
 
 _ERASURE: Final = (
@@ -114,20 +121,35 @@ _MARK_EMPTIED: Final = _emptied(
 )
 
 # Tables of the apps above are named as text: the audit app does not import them.
+# How many checkpoints a removal says went: as many as it has tombstones of, and of none of these the row is there.
+_STONES: Final = (
+    "FROM checkpoints_removal r JOIN checkpoints_tombstone t ON t.removal_id = r.id WHERE r.end_id = NEW.id"
+)
+_COUNTED: Final = (
+    f"NEW.checkpoints = (SELECT count(*) {_STONES})"  # noqa: S608  all of it is written above
+    f" AND NOT EXISTS (SELECT 1 {_STONES}"
+    " AND EXISTS (SELECT 1 FROM checkpoints_checkpoint c WHERE c.id = t.id))"
+)
+
 GUARDS: Final = (
-    Guard(table="audit_event"),
-    Guard(table="audit_eventpayload", unless=_ERASURE),
-    Guard(table="checkpoints_blob", unless=_MOVED, may_go=_BLOB_GOES),
-    Guard(table="checkpoints_checkpoint", may_go=_CHECKPOINT_GOES),
-    Guard(table="checkpoints_removal"),
-    Guard(table="checkpoints_removalend"),
-    Guard(table="checkpoints_stateschema"),
-    Guard(table="checkpoints_tombstone"),
-    Guard(table="plans_planversion", unless=_PLAN_EMPTIED, may_go=_BLOB_GOES),
-    Guard(table="plans_stepmark", unless=_MARK_EMPTIED, may_go=_MARK_GOES),
-    Guard(table="policies_policyversion"),
-    Guard(table="toolcalls_callversion", unless=_VERSION_EMPTIED),
-    Guard(table="toolcalls_decision", unless=_DECISION_EMPTIED),
+    Guard(table="audit_event", keys=("id",)),
+    Guard(table="audit_eventpayload", keys=("event_id",), unless=_ERASURE),
+    Guard(table="checkpoints_blob", keys=("run_id hash",), unless=_MOVED, may_go=_BLOB_GOES),
+    Guard(table="checkpoints_checkpoint", keys=("id", "branch_id number"), may_go=_CHECKPOINT_GOES),
+    Guard(table="checkpoints_removal", keys=("id", "end_id")),
+    Guard(table="checkpoints_removalend", keys=("id",), as_it_is=_COUNTED),
+    Guard(table="checkpoints_stateschema", keys=("id", "agent_id name version")),
+    Guard(table="checkpoints_tombstone", keys=("id", "branch_id number")),
+    Guard(
+        table="plans_planversion",
+        keys=("id", "run_id number", "branch_id base"),
+        unless=_PLAN_EMPTIED,
+        may_go=_BLOB_GOES,
+    ),
+    Guard(table="plans_stepmark", keys=("version_id number",), unless=_MARK_EMPTIED, may_go=_MARK_GOES),
+    Guard(table="policies_policyversion", keys=("id", "workspace_id number")),
+    Guard(table="toolcalls_callversion", keys=("id", "tool_call_id version"), unless=_VERSION_EMPTIED),
+    Guard(table="toolcalls_decision", keys=("id", "request_id"), unless=_DECISION_EMPTIED),
 )
 
 
@@ -188,7 +210,7 @@ def missing_triggers(*, using: str = DEFAULT_DB_ALIAS) -> list[str]:
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA recursive_triggers")
             if cursor.fetchone()[0] != 1:
-                missing.append("PRAGMA recursive_triggers (without it INSERT OR REPLACE passes)")
+                missing.append("PRAGMA recursive_triggers (the second guard against INSERT OR REPLACE)")
     return sorted(missing)
 
 
@@ -218,14 +240,40 @@ def _wanted(connection: BaseDatabaseWrapper) -> list[Trigger]:
 
 def _sqlite(guard: Guard) -> list[Trigger]:
     table = guard.table
-    unless, unless_going = (f"WHEN NOT ({each}) " if each else "" for each in (guard.unless, guard.may_go))
-    changed, removed = (
-        f"BEGIN SELECT RAISE(ABORT, '{table}: rows are never {done}'); END" for done in ("changed", "removed")
-    )
+    conditions = {
+        "update": f"NOT ({guard.unless})" if guard.unless else "",
+        "delete": f"NOT ({guard.may_go})" if guard.may_go else "",
+        "replace": _is_there(guard),
+    }
+    if guard.as_it_is:
+        conditions["insert"] = f"NOT ({guard.as_it_is})"
     return [
-        _trigger(table, "update", f"BEFORE UPDATE ON {table} FOR EACH ROW {unless}{changed}"),
-        _trigger(table, "delete", f"BEFORE DELETE ON {table} FOR EACH ROW {unless_going}{removed}"),
+        _trigger(
+            table,
+            name,
+            f"BEFORE {'INSERT' if name == 'replace' else name.upper()} ON {table} FOR EACH ROW"
+            f"{f' WHEN {condition}' if condition else ''}"
+            f" BEGIN SELECT RAISE(ABORT, '{table}: {_SAYS[name]}'); END",
+        )
+        for name, condition in conditions.items()
     ]
+
+
+_SAYS: Final = {
+    "update": "rows are never changed",
+    "delete": "rows are never removed",
+    "replace": "rows are never changed, nor written anew",
+    "insert": "the account is not what happened",
+}
+
+
+def _is_there(guard: Guard) -> str:
+    """Whether a new row would take the place of another. Tables without an integer key have a row number besides."""
+    found = []
+    for key in (*guard.keys, "rowid"):
+        same = " AND ".join(f"{name} = NEW.{name}" for name in key.split())
+        found.append(f"EXISTS (SELECT 1 FROM {guard.table} WHERE {same})")  # noqa: S608
+    return " OR ".join(found)
 
 
 # IntegrityError on both databases: 23001 is restrict_violation.
@@ -241,7 +289,7 @@ END $$
 
 def _postgresql(guard: Guard) -> list[Trigger]:
     table = guard.table
-    return [
+    made = [
         _function_and_trigger(table, "update", guard.unless),
         _function_and_trigger(table, "delete", guard.may_go),
         # TRUNCATE passes the triggers of rows.
@@ -249,6 +297,7 @@ def _postgresql(guard: Guard) -> list[Trigger]:
             table, "truncate", f"BEFORE TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {_FUNCTION}()"
         ),
     ]
+    return [*made, _function_and_trigger(table, "insert", guard.as_it_is)] if guard.as_it_is else made
 
 
 def _function_and_trigger(table: str, operation: str, unless: str) -> Trigger:
@@ -257,9 +306,9 @@ def _function_and_trigger(table: str, operation: str, unless: str) -> Trigger:
     if "SELECT" not in unless:
         when = f"WHEN (NOT ({unless})) " if unless else ""
         return _always(table, operation, f"{on} {when}EXECUTE FUNCTION {_FUNCTION}()")
-    done, row = ("changed", "NEW") if operation == "update" else ("removed", "OLD")
+    row = "OLD" if operation == "delete" else "NEW"
     body = (
-        f"BEGIN IF NOT ({unless}) THEN RAISE EXCEPTION '{table}: rows are never {done}'"
+        f"BEGIN IF NOT ({unless}) THEN RAISE EXCEPTION '{table}: {_SAYS[operation]}'"
         f" USING ERRCODE = '23001'; END IF; RETURN {row}; END"
     )
     # Named after what it says, so that it is never another's.

@@ -244,7 +244,7 @@ class Tombstone(models.Model):
     branch = models.ForeignKey(Branch, on_delete=models.PROTECT, related_name="tombstones", db_index=False)
     number = models.PositiveIntegerField()
     state_hash = models.CharField(max_length=80)
-    removal = models.ForeignKey(Removal, on_delete=models.PROTECT, related_name="tombstones", db_index=False)
+    removal = models.ForeignKey(Removal, on_delete=models.PROTECT, related_name="tombstones")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["branch", "number"], name="tombstone_number_once")]

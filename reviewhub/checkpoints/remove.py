@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 
 from reviewhub.checkpoints import recall
 from reviewhub.checkpoints.blobs.leave import leave
@@ -134,12 +134,20 @@ def remove(*, run: Run, load: Load, why: Why, meanwhile: Callable[[], object] | 
 
 
 def _delete(statement: str, keys: Sequence[uuid.UUID | bytes], *, run_id: uuid.UUID | None = None) -> None:
-    """By hand: Django would look for rows that refer to these, and some rightly still do."""
+    """By hand: Django would look for rows that refer to these, and some rightly still do.
+
+    Raises:
+        IntegrityError: not as many went as there are keys, so the account would not say what happened.
+    """
+    gone = 0
     with connection.cursor() as cursor:
         for some in _slices([_stored(key) for key in keys]):
             marks = ", ".join(["%s"] * len(some))
             given = [] if run_id is None else [_stored(run_id)]
             cursor.execute(statement.format(marks, run="%s"), [*given, *some])
+            gone += cursor.rowcount
+    if gone != len(keys):
+        raise IntegrityError(f"{len(keys)} rows are to be removed, and {gone} were there")
 
 
 def _slices(keys: list[uuid.UUID | bytes | str]) -> Iterator[list[uuid.UUID | bytes | str]]:

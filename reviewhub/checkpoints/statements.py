@@ -52,11 +52,18 @@ POSTGRESQL: Final = _HEAD + _ROW
 # Most saves name no new blob; what is not there need not be planned.
 POSTGRESQL_BLOBS: Final = _HEAD + _KEPT + _ROW
 
-# The same in three steps; SQLite's IMMEDIATE transaction lets nobody in between.
+# The same in steps; SQLite's IMMEDIATE transaction lets nobody in between. There no INSERT names a key that is there,
+# not even one that would do nothing: the guards refuse it before they can know that (`audit.triggers`).
 SQLITE_HEAD: Final = "UPDATE runs_branch SET head = %s WHERE id = %s AND epoch = %s AND head IS %s"
 SQLITE_BLOB: Final = """
-INSERT INTO checkpoints_blob (run_id, hash, data) VALUES (%s, %s, %s)
-ON CONFLICT (run_id, hash) DO UPDATE SET data = excluded.data WHERE checkpoints_blob.data IS NULL
+INSERT INTO checkpoints_blob (run_id, hash, data)
+SELECT given.run_id, given.hash, given.data FROM (SELECT %s AS run_id, %s AS hash, %s AS data) AS given
+WHERE NOT EXISTS (
+    SELECT 1 FROM checkpoints_blob AS here WHERE here.run_id = given.run_id AND here.hash = given.hash
+)
+"""
+SQLITE_HOME: Final = """
+UPDATE checkpoints_blob SET data = %s WHERE run_id = %s AND hash = %s AND data IS NULL
 """
 # In the order of NAMES.
 SQLITE_ROW: Final = """
@@ -117,6 +124,8 @@ def write_checkpoint(
         if blobs:
             run = values["run_id"].hex
             cursor.executemany(SQLITE_BLOB, [(run, hash_, data) for hash_, data in blobs.items()])
+            if cursor.rowcount != len(blobs):
+                cursor.executemany(SQLITE_HOME, [(data, run, hash_) for hash_, data in blobs.items()])
         cursor.execute(SQLITE_ROW, row)
     return True
 

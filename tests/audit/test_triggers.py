@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -126,6 +128,62 @@ def test_every_guarded_table_is_there_and_refuses(cast: Cast) -> None:
 
 
 @pytest.mark.django_db
+def test_a_guard_knows_every_key_by_which_a_row_could_be_replaced() -> None:
+    with connection.cursor() as cursor:
+        for guard in GUARDS:
+            found = connection.introspection.get_constraints(cursor, guard.table).values()
+            unique = {frozenset(one["columns"]) for one in found if one["unique"] or one["primary_key"]}
+            assert {frozenset(key.split()) for key in guard.keys} == unique, guard.table
+
+
+@sqlite_only
+@pytest.mark.django_db
+def test_no_row_is_replaced_through_a_connection_that_is_not_ours() -> None:
+    """Python's own, as it comes: without foreign keys and recursive triggers. The same schema, a row in each table."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
+        schema = [sql for (sql,) in cursor.fetchall()]
+    plain = sqlite3.connect(":memory:", isolation_level=None)
+    for sql in sorted(schema, key=lambda sql: ("TRIGGER" in sql[:20], "INDEX" in sql[:20])):
+        plain.execute(sql)
+    plain.execute(
+        "PRAGMA ignore_check_constraints=ON"
+    )  # Which values a column takes is not what is asked here.
+    assert plain.execute("PRAGMA recursive_triggers").fetchone() == (0,)
+    for guard in GUARDS:
+        columns = plain.execute(f"PRAGMA table_info({guard.table})").fetchall()
+        kinds = {name: kind for _, name, kind, *_ in columns}
+
+        def row(number: int, kinds: dict[str, str] = kinds) -> dict[str, Any]:
+            return {name: _some(name, kind, number) for name, kind in kinds.items()}
+
+        def put(how: str, values: dict[str, Any], table: str = guard.table) -> None:
+            names, marks = ", ".join(values), ", ".join("?" * len(values))
+            plain.execute(f"INSERT {how} INTO {table} ({names}) VALUES ({marks})", list(values.values()))
+
+        put("", row(1))
+        before = plain.execute(f"SELECT rowid, * FROM {guard.table}").fetchall()
+        for key in guard.keys:
+            same = {name: row(1)[name] for name in key.split()}
+            for how in ("OR REPLACE", "OR IGNORE", ""):
+                with pytest.raises(sqlite3.IntegrityError, match="nor written anew"):
+                    put(how, row(2) | same)
+        with pytest.raises(sqlite3.IntegrityError, match="nor written anew"):
+            put("OR REPLACE", row(3) | {"rowid": before[0][0]})
+        assert plain.execute(f"SELECT rowid, * FROM {guard.table}").fetchall() == before
+        put("", row(4))
+
+
+def _some(name: str, kind: str, number: int) -> Any:
+    """A value for a column; of a removal's account, what the guard finds: nothing went."""
+    if name in ("checkpoints", "blobs", "bytes"):
+        return 0
+    if "int" in kind.lower():
+        return number
+    return bytes([number]) if kind == "BLOB" else f"{name} {number}"
+
+
+@pytest.mark.django_db
 class TestUpkeep:
     def test_nothing_is_missing_after_migrate(self) -> None:
         assert missing_triggers() == []
@@ -196,7 +254,7 @@ def test_triggers_survive_a_rebuilt_table(wide_kind: models.Field) -> None:  # t
     with connection.schema_editor() as editor:
         editor.alter_field(Event, Event._meta.get_field("kind"), wide_kind)
     if connection.vendor == "sqlite":
-        assert len(missing_triggers()) == 2, "the rebuild drops them: the reason for all of this"
+        assert len(missing_triggers()) == 3, "the rebuild drops them: the reason for all of this"
     call_command("migrate", verbosity=0)
     assert missing_triggers() == []
     with transaction.atomic():

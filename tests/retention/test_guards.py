@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
 
@@ -43,8 +45,16 @@ def open_removal(branch: Branch, **more: Any) -> Removal:
     )
 
 
-def close(removal: Removal) -> None:
-    RemovalEnd.objects.create(id=removal.end_id, checkpoints=0, blobs=0, bytes=0, digest="")
+def close(removal: Removal, checkpoints: int = 0) -> None:
+    RemovalEnd.objects.create(id=removal.end_id, checkpoints=checkpoints, blobs=0, bytes=0, digest="")
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """What happens inside did not: a removal that took nothing cannot be closed."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
 
 
 def stone(row: Checkpoint, removal: Removal, **other: Any) -> Tombstone:
@@ -77,24 +87,24 @@ def test_a_removal_takes_what_it_has_a_tombstone_for_and_nothing_else(branch: Br
     with pytest.raises(IntegrityError):
         sql(f"DELETE FROM checkpoints_checkpoint WHERE number = {first.number}")
     sql(f"DELETE FROM checkpoints_checkpoint WHERE number = {second.number}")
-    close(removal)
+    close(removal, 1)
     assert list(Checkpoint.objects.values_list("number", flat=True)) == [1]
 
 
 @pytest.mark.parametrize("wrong", [{"number": 9}, {"state_hash": "sha256:00"}])
 def test_a_tombstone_that_says_something_else_opens_nothing(branch: Branch, wrong: dict[str, Any]) -> None:
     (row,) = grow(branch, 1)
-    removal = open_removal(branch)
-    stone(row, removal, **wrong)
-    refused("DELETE FROM checkpoints_checkpoint")
-    close(removal)
+    with undone():
+        stone(row, open_removal(branch), **wrong)
+        refused("DELETE FROM checkpoints_checkpoint")
 
 
 def test_a_removal_that_has_ended_opens_nothing(branch: Branch) -> None:
     first, second = grow(branch, 2)
     removal = open_removal(branch)
     stone(second, removal)
-    close(removal)
+    sql(f"DELETE FROM checkpoints_checkpoint WHERE number = {second.number}")
+    close(removal, 1)
     refused("DELETE FROM checkpoints_checkpoint")
     refused("DELETE FROM checkpoints_blob")
 
@@ -103,11 +113,10 @@ def test_nor_does_one_of_another_run(branch: Branch, cast: Cast) -> None:
     (row,) = grow(branch, 1)
     key = make_test_agent(cast.finance, name="Other")[1]
     elsewhere = start(key=key, body=wire.RunStart(), actor=by_key(key))[0].branches.get()
-    removal = open_removal(elsewhere)
-    stone(row, removal)
-    refused("DELETE FROM checkpoints_checkpoint")
-    refused("DELETE FROM checkpoints_blob")
-    close(removal)
+    with undone():
+        stone(row, open_removal(elsewhere))
+        refused("DELETE FROM checkpoints_checkpoint")
+        refused("DELETE FROM checkpoints_blob")
 
 
 def test_under_hold_nothing_goes(branch: Branch) -> None:
@@ -137,6 +146,36 @@ def test_an_open_removal_is_not_committed(branch: Branch) -> None:
             cursor.execute("DELETE FROM checkpoints_checkpoint")
     assert Checkpoint.objects.count() == 1
     assert not Removal.objects.exists() and not Tombstone.objects.exists()
+
+
+def test_the_account_says_what_went_or_is_refused(branch: Branch) -> None:
+    first, second, _ = grow(branch, 3)
+    removal = open_removal(branch)
+    stone(second, removal)
+    stone(first, removal)
+    sql(f"DELETE FROM checkpoints_checkpoint WHERE number = {second.number}")
+    for count in (0, 1, 2, 3):
+        with pytest.raises(IntegrityError, match="the account is not what happened"), transaction.atomic():
+            close(removal, count)
+    sql(f"DELETE FROM checkpoints_checkpoint WHERE number = {first.number}")
+    for count in (0, 1, 3):
+        with pytest.raises(IntegrityError, match="the account is not what happened"), transaction.atomic():
+            close(removal, count)
+    close(removal, 2)
+
+
+def test_a_blob_that_is_not_there_is_not_said_to_have_gone(branch: Branch) -> None:
+    grow(branch, 1)
+    hashes = [bytes(one) for one in Blob.objects.values_list("hash", flat=True)]
+    load = Load(blobs=dict.fromkeys([*hashes, b"\0" * 32], {"database": 1}))
+    with (
+        pytest.raises(
+            IntegrityError, match=f"{len(hashes) + 1} rows are to be removed, and {len(hashes)} were"
+        ),
+        transaction.atomic(),
+    ):
+        remove(run=branch.run, load=load, why=WHY)
+    assert Blob.objects.count() == len(hashes)
 
 
 def test_the_account_is_never_changed(branch: Branch) -> None:
