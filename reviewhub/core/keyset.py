@@ -37,7 +37,7 @@ def newest_first(rows: QuerySet[T], *, cursor: str, limit: int) -> Page[T]:
         Invalid: the cursor is none of ours.
     """
     if cursor:
-        at, last = _read(cursor)
+        at, last = place(cursor)
         # The first condition is implied by the second; it lets both databases start in the middle of the index.
         rows = rows.filter(Q(created_at__lte=at) & (Q(created_at__lt=at) | Q(id__lt=last)))
     found = list(rows.order_by("-created_at", "-id")[: within(limit) + 1])
@@ -77,7 +77,8 @@ def bad_cursor() -> Invalid:
     return Invalid.at("/cursor", "is not a cursor of this list; begin again without one")
 
 
-def _read(cursor: str) -> tuple[datetime, uuid.UUID]:
+def place(cursor: str) -> tuple[datetime, uuid.UUID]:
+    """The time and the id of the row after which a page goes on. Raises Invalid when it is none of ours."""
     at, last = read(cursor, length=2)
     try:
         moment = datetime.fromisoformat(at)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from dataclasses import dataclass, field
 
 from django.conf import settings
+from django.db.models import Q
 
 from reviewhub.checkpoints.models import Hold
+from reviewhub.core import keyset
 from reviewhub.retention.estimate import Estimate, estimate
 from reviewhub.retention.rules import cost
 from reviewhub.runs.models import Run
@@ -27,6 +30,35 @@ class Forecast:
     def cost(self) -> float:
         """What keeping that costs a month, by STORAGE_PRICES."""
         return cost(self.goes.sizes, settings.STORAGE_PRICES)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """Some runs, the oldest first, with what would go of each; `next` is where to go on, empty at the end."""
+
+    runs: list[tuple[Run, Estimate]]
+    next: str
+
+
+def look(workspace_id: uuid.UUID, *, cursor: str = "", most: int = 50, seconds: float = 5.0) -> Looked:
+    """A page of the dry run: one run at least, at most `most`, for about so many seconds.
+
+    Raises:
+        Invalid: the cursor is none of ours.
+    """
+    rows = Run.objects.filter(workspace_id=workspace_id)
+    if cursor:
+        at, last = keyset.place(cursor)
+        rows = rows.filter(Q(created_at__gte=at) & (Q(created_at__gt=at) | Q(pk__gt=last)))
+    until, found, more = time.monotonic() + seconds, [], False
+    for run in rows.order_by("created_at", "id")[: most + 1]:
+        if found and (len(found) == most or time.monotonic() > until):
+            more = True
+            break
+        found.append((run, estimate(run)))
+    last_run = found[-1][0] if found else None
+    onward = keyset.write([last_run.created_at.isoformat(), str(last_run.pk)]) if more and last_run else ""
+    return Looked(found, onward)
 
 
 def forecast(workspace_id: uuid.UUID, *, most: int | None = None) -> Forecast:

@@ -6,7 +6,7 @@ import uuid
 from typing import Any
 
 from django.http import HttpResponse
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from reviewhub_agents import wire
 
@@ -99,7 +99,10 @@ class Differences(AgentView):
 class Blame(AgentView):
     """`GET /checkpoints/{checkpoint}/blame`"""
 
-    @extend_schema(responses=wire.BlameOut)
+    @extend_schema(
+        parameters=[OpenApiParameter("path", str, required=True), OpenApiParameter("before", str)],
+        responses=wire.BlameOut,
+    )
     def get(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
         """Which checkpoint up to this one last changed the value at `?path=`, a JSON pointer; across forks.
 

@@ -16,6 +16,7 @@ from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.errors import NotFound
 from reviewhub.retention.hold import hold
 from reviewhub.retention.pin import pin
+from reviewhub.retention.present import kept_out
 from reviewhub.retention.release import release
 from reviewhub.retention.unpin import unpin
 from reviewhub.reviews.targets import run_target
@@ -31,12 +32,14 @@ class KeepingView(PersonView):
         require(caller, action, run_target(run))
         return caller
 
-    def run(self, request: Request, run_id: uuid.UUID) -> tuple[Run, Caller]:
+    def run(
+        self, request: Request, run_id: uuid.UUID, action: Action = Action.RUN_HOLD
+    ) -> tuple[Run, Caller]:
         """The run, and the membership to act by. Raises NotFound, Forbidden."""
         row = Run.objects.select_related("agent").filter(pk=run_id).first()
         if row is None:
             raise NotFound
-        return row, self.caller(request, row, Action.RUN_HOLD)
+        return row, self.caller(request, row, action)
 
     def checkpoint(self, request: Request, checkpoint_id: uuid.UUID) -> tuple[Checkpoint, Caller]:
         """The checkpoint, and the membership to act by. Raises NotFound, Forbidden, CheckpointRemoved."""
@@ -51,7 +54,7 @@ class HoldRun(KeepingView):
         """Nothing of the run is removed or erased from now on."""
         row, caller = self.run(request, run)
         made = hold(run=row, reason=read(request, wire.WhyBody).reason, actor=actor_of(request, caller))
-        return answer(wire.KeptOut(reason=made.reason, by=made.by_name, since=made.created_at))
+        return answer(kept_out(made))
 
 
 class ReleaseRun(KeepingView):
@@ -73,7 +76,7 @@ class PinCheckpoint(KeepingView):
         """The checkpoint stays, whatever a rule says."""
         row, caller = self.checkpoint(request, checkpoint)
         made = pin(checkpoint=row, reason=read(request, wire.WhyBody).reason, actor=actor_of(request, caller))
-        return answer(wire.KeptOut(reason=made.reason, by=made.by_name, since=made.created_at))
+        return answer(kept_out(made))
 
 
 class UnpinCheckpoint(KeepingView):

@@ -1,0 +1,74 @@
+"""Retention: what is in force, what would go, what became of a run, and erasing. For people; no key opens it."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from reviewhub_agents import wire
+
+from reviewhub.accounts.permissions import Action, Caller, Target, require
+from reviewhub.api.authentication import caller_of
+from reviewhub.api.base import PersonView, actor_of, answer, read
+from reviewhub.api.views.keeping import KeepingView
+from reviewhub.retention.erase import erase
+from reviewhub.retention.forecast import look
+from reviewhub.retention.present import dry_run_out, retention_out, run_retention_out
+
+
+class WorkspaceView(PersonView):
+    """A person asks about, or acts on, the whole workspace."""
+
+    def allowed(self, request: Request, action: Action) -> Caller:
+        """The membership to act by. Raises NotFound, Forbidden."""
+        caller = caller_of(request)
+        require(caller, action, Target(workspace_id=caller.workspace_id))
+        return caller
+
+
+class Retention(WorkspaceView):
+    """`GET /retention`"""
+
+    @extend_schema(responses=wire.RetentionOut)
+    def get(self, request: Request) -> HttpResponse:
+        """The rules in force, the runs under hold, and those that retention cannot go through."""
+        return answer(retention_out(self.allowed(request, Action.RETENTION_READ).workspace_id))
+
+
+class DryRun(WorkspaceView):
+    """`GET /retention/dry-run`"""
+
+    @extend_schema(parameters=[OpenApiParameter("cursor", str)], responses=wire.DryRunOut)
+    def get(self, request: Request) -> HttpResponse:
+        """What the rules would take just now, some runs at a time; `?cursor=` for the next. Removes nothing."""
+        caller = self.allowed(request, Action.RETENTION_READ)
+        return answer(dry_run_out(look(caller.workspace_id, cursor=request.query_params.get("cursor", ""))))
+
+
+class RunRetention(KeepingView):
+    """`GET /runs/{run}/retention`"""
+
+    @extend_schema(responses=wire.RunRetentionOut)
+    def get(self, request: Request, run: uuid.UUID) -> HttpResponse:
+        """What is in force for a run, what it would lose now, what keeps it, and what was removed of it so far."""
+        row, _ = self.run(request, run, Action.RETENTION_READ)
+        return answer(run_retention_out(row))
+
+
+class Erase(WorkspaceView):
+    """`POST /retention/erase`"""
+
+    @extend_schema(request=wire.EraseBody, responses=wire.EraseOut)
+    def post(self, request: Request) -> HttpResponse:
+        """Erases what all runs that were started on behalf of somebody hold. There is no way back."""
+        caller = self.allowed(request, Action.RUN_ERASE)
+        body = read(request, wire.EraseBody)
+        done = erase(
+            workspace_id=caller.workspace_id,
+            on_behalf_of=body.on_behalf_of,
+            reason=body.reason,
+            actor=actor_of(request, caller),
+        )
+        return answer(wire.EraseOut(runs=done.runs))
