@@ -18,6 +18,7 @@ from reviewhub.core.clock import now
 from reviewhub.core.display import arguments
 from reviewhub.core.errors import NotFound
 from reviewhub.gates.set_aside import setting_aside
+from reviewhub.hosting.unreadable import unreadable
 from reviewhub.reviews.deciders import deciders
 from reviewhub.reviews.holder import holder
 from reviewhub.reviews.models import ReviewRequest
@@ -180,6 +181,7 @@ def _context(caller: MemberCaller, row: ReviewRequest, typed: Typed) -> dict[str
         "is_late": is_late,
         "can_decide": may_decide,
         "takes_answer": is_open and not is_late and may_decide,
+        "unreadable": unreadable(row.branch, agent=row.agent) if is_open else "",
         "can_reveal": shown.hides and allowed(caller, Action.SECRET_REVEAL, request_target(row)),
         "modes": [(name, *MODES[name]) for name in modes],
         "mode": mode,

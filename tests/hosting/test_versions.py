@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from reviewhub.accounts.models import Agent
 from reviewhub.checkpoints.load import load
 from reviewhub.checkpoints.models import Checkpoint, StateSchema
+from reviewhub.hosting.unreadable import unreadable
 from reviewhub.resumptions.models import Resumption
 from reviewhub.runs.models import Branch, Run
 from tests.hosting.conftest import Hosted
@@ -28,6 +30,11 @@ def paused(hosted: Hosted, settings: Any) -> Run:
     return run
 
 
+def warned(hosted: Hosted) -> str:
+    row = hosted.request()
+    return unreadable(row.branch, agent=row.agent)
+
+
 def versions() -> list[int | None]:
     rows = Checkpoint.objects.order_by("created_at").values_list("state_schema__version", flat=True)
     return list(rows)
@@ -38,6 +45,7 @@ def test_newer_code_upgrades_on_read_and_saves_its_own(hosted: Hosted, settings:
     old = Checkpoint.objects.latest("created_at")
     text, content = load(old), bytes(old.content)
     code(settings, "third")
+    assert warned(hosted) == ""
     hosted.decide("approve")
     hosted.work("a worker of another month")
     paused.refresh_from_db()
@@ -62,6 +70,12 @@ def test_what_the_code_cannot_read_is_set_aside_at_once(
 ) -> None:
     done = list(hosted.world.done)
     code(settings, name)
+    warning = warned(hosted)
+    assert all(part.lower() in warning.lower() for part in says), warning
+    browser = Client()
+    browser.force_login(hosted.person.person)
+    page = browser.get(f"/northwind/requests/{hosted.request().number}").content.decode()
+    assert "cannot read the state" in page and "nothing runs" in page
     hosted.decide("approve")
     assert hosted.work() == 1
     assert hosted.work() == 0
