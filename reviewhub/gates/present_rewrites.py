@@ -8,7 +8,7 @@ from reviewhub_agents import wire
 
 from reviewhub.gates.consequences import Consequences
 from reviewhub.gates.present_runs import branches_out
-from reviewhub.gates.rewrite import Rewritten
+from reviewhub.gates.rewritten import Rewritten
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import ToolCall

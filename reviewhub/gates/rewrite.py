@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from django.db import transaction
 from reviewhub_agents import wire
+from reviewhub_agents.canonical import Tree
 
 from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
-from reviewhub.checkpoints.fork import beginning, fork
+from reviewhub.checkpoints.fork import Beginning, beginning, fork
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.actors import Actor
 from reviewhub.core.transitions import move
 from reviewhub.gates.carry_plan import carry_plan
-from reviewhub.gates.close import Closed, close
-from reviewhub.gates.consequences import Consequences, check_seen, of_branch, still_open
+from reviewhub.gates.close import close
+from reviewhub.gates.consequences import check_seen, of_branch, still_open
 from reviewhub.gates.kinds import BranchSuperseded
+from reviewhub.gates.rewritten import Rewritten
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.resumptions.enqueue import enqueue
 from reviewhub.reviews.targets import run_target
 from reviewhub.runs.derive import derive
-from reviewhub.runs.models import Branch
 from reviewhub.runs.states import BRANCH_EDGES, BranchState
 from reviewhub.toolcalls.locks import lock_branch
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rewritten:
-    """The new branch with its first checkpoint, what ended with the old branch, and what stays as it happened."""
-
-    branch: Branch
-    first: Checkpoint
-    old: Consequences
-    closed: Closed
 
 
 @setting_aside()
@@ -66,47 +56,56 @@ def rewrite(
     # Before the transaction, for it may take long: nobody waits at the branch's lock meanwhile.
     first = beginning(checkpoint=checkpoint, changes=steps, reason=reason)
     with transaction.atomic(durable=True):
-        old = lock_branch(checkpoint.branch_id)
-        still_open(old)
-        still_may(actor, Action.CHECKPOINT_REWRITE, run_target(checkpoint.run))
-        found = of_branch(old, checkpoint)
-        if seen:
-            check_seen(found, seen)
-        branch, saved = fork(
-            checkpoint=checkpoint,
-            name=None,
-            stem="rewrite",
-            changes=steps,
-            reason=reason,
-            actor=actor,
-            first=first,
+        return within(
+            checkpoint=checkpoint, steps=steps, reason=reason, actor=actor, seen=seen, plan=plan, first=first
         )
-        closed = close(
-            branch=old,
-            to=BranchState.SUPERSEDED,
-            by=actor,
-            type_="withdraw",
-            message=f"The run was rewritten: {reason}",
-            superseded_by=branch,
-        )
-        record(
-            "branch.superseded",
-            workspace_id=old.workspace_id,
-            actor=actor,
-            run_id=old.run_id,
-            agent_id=branch.run.agent_id,
-            subject_id=branch.pk,
-            data=BranchSuperseded(old=old.name, new=branch.name, checkpoint=str(saved.pk), reason=reason),
-        )
-        carry_plan(
-            checkpoint=checkpoint,
-            to=branch,
-            choice=plan,
-            why=wire.PlanWhyKind.REWRITTEN,
-            reason=reason,
-            actor=actor,
-        )
-        move(branch, to=BranchState.PAUSED, table=BRANCH_EDGES)
-        enqueue(branch=branch, pause=None, kind="hosted" if branch.run.agent.runner == "hosted" else "poll")
-        derive(branch.run_id)
+
+
+def within(
+    *,
+    checkpoint: Checkpoint,
+    steps: list[Tree],
+    reason: str,
+    actor: Actor,
+    seen: str,
+    plan: wire.PlanChoice,
+    first: Beginning,
+) -> Rewritten:
+    """The same in the caller's transaction, with the new branch's `first` checkpoint prepared before it."""
+    old = lock_branch(checkpoint.branch_id)
+    still_open(old)
+    still_may(actor, Action.CHECKPOINT_REWRITE, run_target(checkpoint.run))
+    found = of_branch(old, checkpoint)
+    if seen:
+        check_seen(found, seen)
+    branch, saved = fork(
+        checkpoint=checkpoint,
+        name=None,
+        stem="rewrite",
+        changes=steps,
+        reason=reason,
+        actor=actor,
+        first=first,
+    )
+    closed = close(
+        branch=old,
+        to=BranchState.SUPERSEDED,
+        by=actor,
+        type_="withdraw",
+        message=f"The run was rewritten: {reason}",
+        superseded_by=branch,
+    )
+    record(
+        "branch.superseded",
+        workspace_id=old.workspace_id,
+        actor=actor,
+        run_id=old.run_id,
+        agent_id=branch.run.agent_id,
+        subject_id=branch.pk,
+        data=BranchSuperseded(old=old.name, new=branch.name, checkpoint=str(saved.pk), reason=reason),
+    )
+    carry_plan(checkpoint=checkpoint, to=branch, choice=plan, reason=reason, actor=actor)
+    move(branch, to=BranchState.PAUSED, table=BRANCH_EDGES)
+    enqueue(branch=branch, pause=None, kind="hosted" if branch.run.agent.runner == "hosted" else "poll")
+    derive(branch.run_id)
     return Rewritten(branch=branch, first=saved, old=found, closed=closed)

@@ -17,6 +17,7 @@ from django.db.models import Model, Q, QuerySet
 
 from reviewhub.core.models import IdempotencyKey
 from reviewhub.deliveries.models import Email
+from reviewhub.gates.rewrite_once import scope_of
 from reviewhub.hosting.models import Record
 from reviewhub.plans.models import PlanVersion, StepMark
 from reviewhub.resumptions.models import Failure
@@ -100,9 +101,10 @@ def forget_mails(run: Run) -> int:
 
 
 def forget_answers(run: Run) -> int:
-    """Drops what a repeat of a decision is answered, which has the decision's words; the keys stay used. How many."""
+    """Drops what repeats of decisions and rewrites are answered, with their words; the keys stay used. How many."""
     votes = Review.objects.filter(request__run=run).values_list("member_id", "request_id").distinct()
     scopes = [f"decide:{member}:{request}" for member, request in votes.iterator(200)]
+    scopes.append(scope_of(run.pk))
     gone = 0
     for at in range(0, len(scopes), 200):
         rows = IdempotencyKey.objects.filter(scope__in=scopes[at : at + 200], answer__isnull=False)

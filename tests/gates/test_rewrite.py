@@ -9,8 +9,9 @@ import pytest
 
 from reviewhub.audit.models import Event
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.retention.contents import forget_answers
 from reviewhub.reviews.models import ReviewRequest
-from reviewhub.runs.models import Branch
+from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import Grant, ToolCall
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, Reply, agent_of, call, new_id, policy
@@ -65,6 +66,30 @@ def test_who_may_not_learns_nothing_and_changes_nothing(cast: Cast, agent: Agent
     assert agent.post(address, {"changes": CHANGES, "reason": "mine"}).status == 403
     assert PersonHttp(cast.bob).get(f"/checkpoints/{new_id()}/rewrite").status == 404
     assert (Branch.objects.count(), Checkpoint.objects.count()) == (1, 1)
+
+
+@pytest.mark.django_db
+def test_sent_again_it_answers_the_same_and_rewrites_once(
+    cast: Cast, agent: AgentHttp, bob: PersonHttp
+) -> None:
+    run = agent.run()["id"]
+    first = save(agent, run, state={"n": 1})
+    agent.pause(run, call()).ok(201)
+    address, body = f"/checkpoints/{first['id']}/rewrite", {"changes": CHANGES, "reason": "wrong number"}
+    made = bob.post(address, body, key="one").ok(201)
+    assert made["old"]["withdrawn"]
+    again = bob.post(address, body, key="one")
+    assert (again.status, again.json) == (201, made)
+    assert Branch.objects.filter(run=run).count() == 2
+    assert bob.post(address, body | {"reason": "another"}, key="one").code == "idempotency_conflict"
+    cast.alice.teams.add(cast.support)
+    assert PersonHttp(cast.alice).post(address, body, key="one").code == "idempotency_conflict"
+    assert bob.post(address, body, key="two").code == "superseded"
+    unnamed = bob.client.post(f"/api/v1{address}", body, content_type="application/json")
+    assert unnamed.json()["errors"][0]["path"] == "/headers/Idempotency-Key"
+    # An erasure of the run drops the answer, which names branches.
+    assert forget_answers(Run.objects.get(pk=run)) == 1
+    assert bob.post(address, body, key="one").code == "idempotency_conflict"
 
 
 @pytest.mark.django_db

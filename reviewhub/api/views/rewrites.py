@@ -10,11 +10,11 @@ from rest_framework.request import Request
 from reviewhub_agents import wire
 
 from reviewhub.accounts.permissions import Action, Caller
-from reviewhub.api.base import PersonView, actor_of, answer, checkpoint_of, read
+from reviewhub.api.base import PersonView, actor_of, answer, checkpoint_of, key_of, read
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.gates.consequences import consequences
-from reviewhub.gates.present_rewrites import preview_out, rewrite_out
-from reviewhub.gates.rewrite import rewrite
+from reviewhub.gates.present_rewrites import preview_out
+from reviewhub.gates.rewrite_once import rewrite_once
 
 
 class Rewrite(PersonView):
@@ -30,16 +30,9 @@ class Rewrite(PersonView):
     def post(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
         """Goes on from a checkpoint with a changed state; its branch is superseded, what ran stays done."""
         row, caller = self._found(request, checkpoint)
-        body = read(request, wire.RewriteBody)
-        made = rewrite(
-            checkpoint=row,
-            changes=body.changes,
-            reason=body.reason,
-            actor=actor_of(request, caller),
-            seen=body.seen or "",
-            plan=body.plan,
-        )
-        return answer(rewrite_out(made), status=201)
+        key, body = key_of(request), read(request, wire.RewriteBody)
+        made = rewrite_once(checkpoint=row, body=body, key=key, actor=actor_of(request, caller))
+        return answer(made, status=201)
 
     def _found(self, request: Request, checkpoint: uuid.UUID) -> tuple[Checkpoint, Caller]:
         """The checkpoint and the membership to act by. Raises NotFound, Forbidden, CheckpointRemoved."""
