@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,7 +31,7 @@ MAX_NAME = 120
 
 
 class NameTaken(Conflict):
-    """The run has a branch of this name already."""
+    """The run has a branch of this name, or of this id, already."""
 
     code = "name_taken"
 
@@ -96,7 +97,7 @@ def fork(
     Raises:
         Invalid: the name is too long or unprintable, or a change does not fit the state (with its path).
         StateMisfit: the changes make the state unfit for its schema, at a place where it fitted before.
-        NameTaken: the run has a branch of that name.
+        NameTaken: the run has a branch of that name, or of that id.
         TooLarge: the changed state is too large.
         CorruptCheckpoint: the checkpoint does not match its hash.
         CheckpointRemoved: it was removed.
@@ -152,6 +153,8 @@ def _still_fitting(checkpoint: Checkpoint, state: State, *, before: State) -> Ty
 def _branch(checkpoint: Checkpoint, name: str | None, stem: str) -> Branch:
     """The new branch. Names are unique in a run by a constraint, so of two forks with one name one is refused."""
     run = checkpoint.run
+    if name is not None:
+        _check_no_id(run.pk, name)
     tries = [name] if name is not None else _free_names(checkpoint, stem)
     for wanted in tries:
         try:
@@ -162,6 +165,16 @@ def _branch(checkpoint: Checkpoint, name: str | None, stem: str) -> Branch:
         except IntegrityError:
             continue
     raise NameTaken(f"The run has a branch {tries[-1]!r} already.")
+
+
+def _check_no_id(run_id: uuid.UUID, name: str) -> None:
+    """A branch is found by its name or its id, so no name of one is the id of another. Raises NameTaken."""
+    try:
+        meant = uuid.UUID(name)
+    except ValueError:
+        return
+    if Branch.objects.filter(run_id=run_id, pk=meant).exists():
+        raise NameTaken(f"{name!r} is the id of a branch of the run.")
 
 
 def _free_names(checkpoint: Checkpoint, stem: str) -> list[str]:

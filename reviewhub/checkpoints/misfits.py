@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from reviewhub_agents import canonical
+from reviewhub_agents.canonical import Tree
 
-from reviewhub.checkpoints.seen import seen
+from reviewhub.checkpoints.seen import seen, seen_whole
 from reviewhub.checkpoints.tree import State
 from reviewhub.checkpoints.values import Items, Value, common
 from reviewhub.core.schemas.evaluator import Fault
@@ -61,7 +62,7 @@ def misfits_of(state: State, *, schema: Compiled, mark: str, before: State | Non
     root = schema.resolved(schema.root)
     if not (isinstance(root, dict) and said(root) <= _OBJECT and root.get("type", "object") == "object"):
         check.allow(state.size // BYTES_PER_STEP)
-        return list(_unless_unusable(check, root, state.text, MOST))
+        return list(_unless_unusable(check, root, state.text, MOST, see=seen_whole))
     found: list[Misfit] = [
         Misfit(canonical.pointer([name]), "required", "is required")
         for name in root.get("required", [])
@@ -148,9 +149,11 @@ def _place(path: str, by: int) -> str:
     return "/".join(["", str(int(number) + by), *rest])
 
 
-def _unless_unusable(check: Check, part: Any, text: str, limit: int) -> Found:
+def _unless_unusable(
+    check: Check, part: Any, text: str, limit: int, *, see: Callable[[Tree], Any] = seen
+) -> Found:
     try:
-        return tuple(_misfit(fault) for fault in check.faults(part, text, limit=limit, see=seen))
+        return tuple(_misfit(fault) for fault in check.faults(part, text, limit=limit, see=see))
     except SchemaUnusable as unusable:
         return (Misfit("", UNCHECKED, str(unusable)),)
 

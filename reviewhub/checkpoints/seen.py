@@ -32,6 +32,11 @@ def seen(tree: Tree) -> Any:
     return {name: seen(value) for name, value in tree.items()} if found is None else found
 
 
+def seen_whole(tree: Tree) -> Any:
+    """The same for a whole state, which is an object whatever it is marked as, as when its fields are looked at."""
+    return {name: seen(value) for name, value in tree.items()} if isinstance(tree, dict) else seen(tree)
+
+
 def _plain(tree: dict[str, Tree]) -> str | Decimal | None:
     """What a mark of the three stands for; None for any other, and for one that is not as it should be."""
     kind, value = tree[exact.MARK], tree.get("value")

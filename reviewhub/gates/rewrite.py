@@ -104,7 +104,14 @@ def within(
         subject_id=branch.pk,
         data=BranchSuperseded(old=old.name, new=branch.name, checkpoint=str(saved.pk), reason=reason),
     )
-    carry_plan(checkpoint=checkpoint, to=branch, choice=plan, reason=reason, actor=actor)
+    carry_plan(
+        checkpoint=checkpoint,
+        to=branch,
+        choice=plan,
+        why=wire.PlanWhyKind.REWRITTEN,
+        reason=reason,
+        actor=actor,
+    )
     move(branch, to=BranchState.PAUSED, table=BRANCH_EDGES)
     enqueue(branch=branch, pause=None, kind="hosted" if branch.run.agent.runner == "hosted" else "poll")
     derive(branch.run_id)

@@ -92,6 +92,14 @@ class TestFork:
                 fork_at(older, name=taken)
         assert [fork_at(older)[0].name for _ in range(2)] == ["fork-1", "fork-2"]
 
+    def test_no_name_is_the_id_of_another_branch(self, branch: Branch, cast: Cast) -> None:
+        older = put(branch)
+        for same in (str(branch.pk), branch.pk.hex, str(branch.pk).upper(), f"{{{branch.pk}}}"):
+            with pytest.raises(NameTaken, match="id of a branch"):
+                fork_at(older, name=same)
+        for free in (str(cast.bob.pk), str(uuid7())):
+            assert fork_at(older, name=free)[0].name == free
+
     @pytest.mark.parametrize("name", ["", "n" * 121, "a\nb", "a\x00b"])
     def test_names_can_be_shown(self, branch: Branch, name: str) -> None:
         with pytest.raises(Invalid):

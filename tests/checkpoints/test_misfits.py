@@ -136,6 +136,31 @@ def test_floats_that_json_lacks_are_no_ordinary_numbers(value: str, keyword: Any
     )
 
 
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"$rh": "text", "value": "a\\u0000"},
+        {"$rh": "integer", "value": "ff"},
+        {"$rh": "float", "value": "NaN"},
+        {"$rh": "decimal", "value": "1.50"},
+        {"$rh": "dict", "value": [[1, 2]]},
+        {"$rh": 1, "n": 3},
+    ],
+)
+def test_a_state_that_is_a_mark_itself_is_an_object_to_schemas_of_any_form(state: Any) -> None:
+    for schema in (
+        {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
+        {"type": "object", "properties": {"$rh": {"type": "number"}}, "additionalProperties": True},
+        {"type": "object", "properties": {"$rh": {"type": "string"}}, "additionalProperties": False},
+    ):
+        by_field, whole = of(state, schema), of(state, {"allOf": [schema]})
+        assert sorted(whole) == sorted(by_field)
+        assert ("", "type") not in whole
+    assert of({"in": state}, {"allOf": [{"properties": {"in": {"type": "object"}}}]}) == (
+        [("/in", "type")] if state["$rh"] in ("text", "integer", "float") else []
+    )
+
+
 def test_only_what_changed_is_looked_at(looked_at: list[str]) -> None:
     first = read_state('{"messages":[{"text":"a"},{"text":1}],"count":1,"big":"x"}')
     assert of(first) == [("/messages/1/text", "type")]
