@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 
 from reviewhub.checkpoints.blobs.protocol import StoreDown, check_keys
@@ -66,7 +67,11 @@ class FileStore:
     def _delete(self, key: str) -> None:
         with self._answering():
             self._root.stat()
-            (self._root / key).unlink(missing_ok=True)
+            path = self._root / key
+            path.unlink(missing_ok=True)
+            # What a process that was killed while it put this key has not finished.
+            for unfinished in path.parent.glob(f"{escape(path.name)}.*.part"):
+                unfinished.unlink(missing_ok=True)
 
     def _make_folder(self, folder: Path) -> None:
         """The folder, with its name on the disk; those above it too."""

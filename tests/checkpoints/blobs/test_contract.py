@@ -167,6 +167,16 @@ def test_files_are_private_and_none_is_left_unfinished(tmp_path: Path) -> None:
     assert (path.relative_to(tmp_path).as_posix(), path.stat().st_mode & 0o777) == (A, 0o600)
 
 
+def test_what_a_killed_process_left_unfinished_goes_with_its_key(tmp_path: Path) -> None:
+    store = open_store(f"file://{tmp_path}")
+    store.put_many({A: b"1", B: b"2"})
+    for key in (A, B):
+        (tmp_path / f"{key}.00ff.part").write_bytes(b"half")
+    store.delete_many([A])
+    found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert found == {B, f"{B}.00ff.part"}
+
+
 def test_a_server_that_drops_keys_when_it_is_full_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     store = RedisStore("redis://127.0.0.1:1/0", seconds=1)
     monkeypatch.setattr(store._client, "info", lambda _: {"maxmemory_policy": "allkeys-lru"})
