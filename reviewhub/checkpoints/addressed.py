@@ -37,6 +37,7 @@ def run_of(checkpoint_id: uuid.UUID, *, runs: QuerySet[Run]) -> Run:
     gone = Tombstone.objects.filter(pk=checkpoint_id).values_list("branch__run_id", flat=True)
     # One after the other: nearly every one that is asked for is there.
     run_id = here.first() or gone.first()
-    if (found := runs.select_related("agent__team").filter(pk=run_id).first()) is not None:
-        return found
-    raise NotFound("There is no such checkpoint.")
+    found = None if run_id is None else runs.select_related("agent__team").filter(pk=run_id).first()
+    if found is None:
+        raise NotFound("There is no such checkpoint.")
+    return found

@@ -64,7 +64,7 @@ def rewrite(
 def within(
     *,
     checkpoint: Checkpoint,
-    steps: list[Tree],
+    steps: Sequence[Tree],
     reason: str,
     actor: Actor,
     seen: str,

@@ -50,7 +50,8 @@ def look(workspace_id: uuid.UUID, *, cursor: str = "", most: int = 50, seconds: 
     if cursor:
         at, last = keyset.place(cursor)
         rows = rows.filter(Q(created_at__gte=at) & (Q(created_at__gt=at) | Q(pk__gt=last)))
-    until, found, more = time.monotonic() + seconds, [], False
+    until, more = time.monotonic() + seconds, False
+    found: list[tuple[Run, Estimate]] = []
     for run in rows.order_by("created_at", "id")[: most + 1]:
         if found and (len(found) == most or time.monotonic() > until):
             more = True
