@@ -14,7 +14,9 @@ from django.test import Client
 from reviewhub.accounts.keys import make_key
 from reviewhub.accounts.models import AgentKey, Member, Team
 from reviewhub.accounts.queries import key_behind
+from reviewhub.policies.known_tools import remember
 from reviewhub.policies.models import PolicyVersion
+from reviewhub.policies.reading import parse_policy
 from tests.cast import make_test_agent
 
 API = "/api/v1"
@@ -156,9 +158,11 @@ def policy(team: Team, *rules: dict[str, Any]) -> PolicyVersion:
     """Publishes rules in the team's workspace, as they are."""
     newest = PolicyVersion.objects.filter(workspace=team.workspace).count()
     text = json.dumps({"rules": list(rules)}, sort_keys=True, separators=(",", ":"))
-    return PolicyVersion.objects.create(
+    made = PolicyVersion.objects.create(
         workspace=team.workspace, number=newest + 1, rules=text, author_name="test"
     )
+    remember(made, parse_policy(text))
+    return made
 
 
 def new_id() -> str:

@@ -24,8 +24,10 @@ WISH = "Order 8812 arrived with a crushed corner. I want my money back."
 
 def start_demo(*, team: Team, owner: Member | None) -> Run:
     """Adopts the support agent into `team` and starts one run: its refund waits as soon as a worker took it up."""
+    agent = adopt(team=team, graph=GRAPH, name=NAME, owner=owner, actor=SYSTEM)
+    # Only now: a policy lets tools run that were registered when it was published.
     _let_pass(team)
-    return demo_run(adopt(team=team, graph=GRAPH, name=NAME, owner=owner, actor=SYSTEM))
+    return demo_run(agent)
 
 
 def demo_agent() -> Agent | None:

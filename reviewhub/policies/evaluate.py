@@ -13,8 +13,9 @@ from django.db import connection, transaction
 
 from reviewhub.accounts.models import Agent, Team
 from reviewhub.policies import rules
+from reviewhub.policies.known_tools import Known, known_to
 from reviewhub.policies.models import PolicyVersion
-from reviewhub.policies.queries import current
+from reviewhub.policies.queries import newest
 from reviewhub.policies.reading import parse_policy
 from reviewhub.policies.rules import Answer, Policy
 
@@ -36,6 +37,7 @@ class CallFacts:
     tool: str
     registered: bool
     effect: str | None
+    schema_fingerprint: str = ""
     schema_problem: str = ""
     failed_checks: tuple[str, ...] = ()
     wished_decisions: tuple[str, ...] | None = None
@@ -52,11 +54,12 @@ class Resolved(Answer):
 
 @dataclass(frozen=True)
 class InForce:
-    """A policy as read, or the reason why there is none to ask."""
+    """A policy as read with the tools that it knows, or the reason why there is none to ask."""
 
     number: int
     policy: Policy | None
     why_not: str = ""
+    tools: Known = frozenset()
 
 
 def evaluate(
@@ -72,30 +75,47 @@ def evaluate(
         environment: that of the agent's key, never one that the agent claims.
     """
     now = in_force(workspace_id)
-    answers = [_answer(now, call_of(facts, agent=agent, environment=environment)) for facts in calls]
+    answers = [
+        _answer(now, call_of(facts, agent=agent, environment=environment, tools=now.tools)) for facts in calls
+    ]
     teams = team_ids(workspace_id, answers)
     return [resolve(answer, number=now.number, agent=agent, teams=teams) for answer in answers]
 
 
 def in_force(workspace_id: uuid.UUID) -> InForce:
-    """The policy of the workspace, read anew; never raises."""
-    version: PolicyVersion | None = None
+    """The policy of the workspace; never raises. Which one it is is asked each time, what it says is read once."""
+    number = 0
     try:
         # Inside a transaction by a savepoint, so that an error of the database does not take the caller's work along.
         with transaction.atomic() if connection.in_atomic_block else nullcontext():
-            version = current(workspace_id)
-        if version is None:
-            return InForce(0, None, NONE_YET)
-        return InForce(version.number, _parsed(version.rules))
+            latest = newest(workspace_id)
+            if latest is None:
+                return InForce(0, None, NONE_YET)
+            version_id, number = latest
+            return _read(version_id)
     except Exception:
         log.exception("policy of workspace %s cannot be read; everything needs approval", workspace_id)
-        return InForce(version.number if version else 0, None, UNREADABLE)
+        return InForce(number, None, UNREADABLE)
 
 
-def call_of(facts: CallFacts, *, agent: Agent, environment: str) -> rules.Call:
-    """The facts with whose they are, as the pure rules take them."""
+@lru_cache(maxsize=64)
+def _read(version_id: uuid.UUID) -> InForce:
+    """One version. Versions never change, and the id of one that was rolled back is never that of another."""
+    version = PolicyVersion.objects.get(pk=version_id)
+    return InForce(version.number, parse_policy(version.rules), tools=known_to(version_id))
+
+
+def call_of(facts: CallFacts, *, agent: Agent, environment: str, tools: Known) -> rules.Call:
+    """The facts with whose they are, as the pure rules take them; `tools` are those that the policy knows."""
     given = {field.name: getattr(facts, field.name) for field in fields(facts)}
-    return rules.Call(agent=agent.name, agent_team=agent.team.name, environment=environment, **given)
+    mark = given.pop("schema_fingerprint")
+    return rules.Call(
+        agent=agent.name,
+        agent_team=agent.team.name,
+        environment=environment,
+        known=facts.registered and (agent.pk, facts.tool, mark) in tools,
+        **given,
+    )
 
 
 def resolve(answer: Answer, *, number: int, agent: Agent, teams: dict[str, uuid.UUID]) -> Resolved:
@@ -113,12 +133,6 @@ def resolve(answer: Answer, *, number: int, agent: Agent, teams: dict[str, uuid.
         given["text"] = f"{given['requirement']}: {missing}, so the agent's team decides. ({answer.text})"
         given["held_because"] = (*answer.held_because, missing)
     return Resolved(**given, policy_version=number, team_id=agent.team_id)
-
-
-@lru_cache(maxsize=64)
-def _parsed(text: str) -> Policy:
-    """Published rules never change, so what was read from the same text is read once."""
-    return parse_policy(text)
 
 
 def _answer(now: InForce, call: rules.Call) -> Answer:

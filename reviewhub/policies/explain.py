@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from reviewhub.accounts.models import Agent
 from reviewhub.policies import rules
 from reviewhub.policies.evaluate import CallFacts, InForce, Resolved, call_of, in_force, resolve, team_ids
+from reviewhub.policies.known_tools import registered
 from reviewhub.policies.reading import parse_policy
 
 
@@ -27,8 +28,11 @@ def explain(
     Raises:
         Invalid: the draft is not as it should be.
     """
-    now = in_force(workspace_id) if rules_text is None else InForce(0, parse_policy(rules_text))
-    asked = call_of(call, agent=agent, environment=environment)
+    if rules_text is None:
+        now = in_force(workspace_id)
+    else:
+        now = InForce(0, parse_policy(rules_text), tools=registered(workspace_id))
+    asked = call_of(call, agent=agent, environment=environment, tools=now.tools)
     if now.policy is None:
         found = rules.Explanation(rules.everything_else(asked, because=now.why_not))
     else:

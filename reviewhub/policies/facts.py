@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reviewhub.core.schemas.validate import SchemaUnusable, validate
 from reviewhub.policies.evaluate import CallFacts
@@ -36,13 +36,21 @@ def call_facts(
             errors = validate(tool.schema, arguments)
         except SchemaUnusable as unusable:
             problem = str(unusable)
-    facts = CallFacts(
-        tool=tool.name,
-        registered=tool.is_registered,
-        effect=tool.effect if tool.is_registered else None,
+    facts = replace(
+        facts_of_tool(tool),
         schema_problem=problem,
         failed_checks=failed_checks,
         wished_decisions=wished_decisions,
         wished_deadline_seconds=wished_deadline_seconds,
     )
     return Known(facts=facts, errors=errors)
+
+
+def facts_of_tool(tool: Tool) -> CallFacts:
+    """What holds for every call of a tool."""
+    return CallFacts(
+        tool=tool.name,
+        registered=tool.is_registered,
+        effect=tool.effect if tool.is_registered else None,
+        schema_fingerprint=tool.schema_fingerprint,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from reviewhub.accounts.models import Workspace
+from reviewhub.accounts.models import Agent, Workspace
 from reviewhub.core.ids import uuid7
 
 
@@ -24,3 +24,24 @@ class PolicyVersion(models.Model):
 
     def __str__(self) -> str:
         return f"v{self.number}"
+
+
+class KnownTool(models.Model):
+    """A tool as it was registered when a version was published, of those that the version may let run.
+
+    Rows are never changed (trigger): a tool that is renamed or gets another schema is known to later versions only.
+    """
+
+    version = models.ForeignKey(PolicyVersion, on_delete=models.PROTECT, related_name="known_tools")
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="+")
+    name = models.CharField(max_length=200)
+    schema_fingerprint = models.CharField(max_length=80)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["version", "agent", "name"], name="known_tool_once"),
+            models.CheckConstraint(condition=~models.Q(schema_fingerprint=""), name="known_tool_registered"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -15,6 +15,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict, Invalid
 from reviewhub.core.text import check_text
 from reviewhub.policies.kinds import PolicyPublished
+from reviewhub.policies.known_tools import remember
 from reviewhub.policies.models import PolicyVersion
 from reviewhub.policies.queries import current
 from reviewhub.policies.reading import parse_policy, policy_text
@@ -31,6 +32,8 @@ class Changed(Conflict):
 
 def publish(*, workspace: Workspace, rules_text: str, note: str, base: int, actor: Actor) -> PolicyVersion:
     """Puts a new policy in force, from the next check on and in every process.
+
+    What its rules let run are the tools that are registered now, as they are registered now.
 
     Args:
         rules_text: the whole policy, JSON `{"rules": […]}`.
@@ -63,6 +66,7 @@ def publish(*, workspace: Workspace, rules_text: str, note: str, base: int, acto
                 version.save(force_insert=True)
         except IntegrityError as error:
             raise _changed(current(workspace.id)) from error
+        remember(version, policy)
         digest = "sha256:" + hashlib.sha256(text.encode()).hexdigest()
         data = PolicyPublished(
             number=version.number,

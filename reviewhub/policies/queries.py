@@ -11,17 +11,23 @@ from reviewhub.policies.models import PolicyVersion
 
 
 def current(workspace_id: uuid.UUID) -> PolicyVersion | None:
-    """The policy in force, None before the first one.
-
-    Read from the database each time, so that a change takes effect for the next check in every process.
-    """
+    """The policy in force, None before the first one."""
     return PolicyVersion.objects.filter(workspace_id=workspace_id).order_by("-number").first()
 
 
+def newest(workspace_id: uuid.UUID) -> tuple[uuid.UUID, int] | None:
+    """Id and number of the policy in force, None before the first one.
+
+    Read from the database each time, so that a change takes effect for the next check in every process.
+    """
+    rows = PolicyVersion.objects.filter(workspace_id=workspace_id).order_by("-number")
+    return rows.values_list("id", "number").first()
+
+
 def current_number(workspace_id: uuid.UUID) -> int:
-    """The number of the policy in force, 0 before the first one; cheaper than `current`, for a second look."""
-    newest = PolicyVersion.objects.filter(workspace_id=workspace_id).order_by("-number")
-    return newest.values_list("number", flat=True).first() or 0
+    """The number of the policy in force, 0 before the first one."""
+    found = newest(workspace_id)
+    return found[1] if found else 0
 
 
 def version(workspace_id: uuid.UUID, number: int) -> PolicyVersion:

@@ -5,6 +5,7 @@ approval of the agent's team. It fails closed in these ways:
 
 * a rule that lets a call run (`allow`, `observe`) matches exact names of registered tools only, a rule that
   holds or denies (`require`, `deny`) also names that read like the one it says (`policies.names`);
+* what a rule lets run is a tool as it was registered when the policy was published;
 * an unknown tool, a name that deceives, an unusable schema or a failed check hold what a rule would let run;
 * a call that is held for such a reason is never let through by a time-out;
 * what an agent wishes (deadline, decisions) narrows and shortens only.
@@ -24,6 +25,7 @@ Verdict = Literal["approve", "edit", "reject", "respond"]
 OnTimeout = Literal["deny", "allow"]
 VERDICTS: tuple[Verdict, ...] = ("approve", "edit", "reject", "respond")
 EFFECTS = ("read", "idempotent", "once")
+CHANGED_SINCE = "the tool was registered, or its schema or effect changed, after this policy was published"
 NOT_REGISTERED = "the tool is not registered (its agent has to register it with PUT /tools/…)"
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -114,10 +116,14 @@ class Policy(_Data):
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """What policy may know of a tool call. The second half is the agent's word and tightens only."""
+    """What policy may know of a tool call. The second half is the agent's word and tightens only.
+
+    `known` says that the tool is registered just as it was when the policy was published: nobody looked at any other.
+    """
 
     tool: str
     registered: bool
+    known: bool
     effect: str | None
     agent: str
     agent_team: str
@@ -186,6 +192,17 @@ def explain(policy: Policy, call: Call) -> Explanation:
     return Explanation(everything_else(call), tuple(steps))
 
 
+def possible(policy: Policy, call: Call) -> list[Answer]:
+    """The answers that calls such as this one may get, in any environment: down to the first that all others get."""
+    found: list[Answer] = []
+    for position, rule in enumerate(policy.rules, start=1):
+        if _mismatch(rule.model_copy(update={"environment": None}), call) is None:
+            found.append(_answer(rule, position, call))
+            if rule.environment is None:
+                return found
+    return [*found, everything_else(call)]
+
+
 def everything_else(call: Call, *, because: str = "no rule matches") -> Answer:
     """One approval of the agent's team: the answer if no rule matches, or if policy cannot be read."""
     held = _holds(call)
@@ -239,6 +256,8 @@ def _answer(rule: Rule, position: int, call: Call) -> Answer:
     if rule.action == "deny":
         return Answer(action="deny", text=f"Rule {rule.name} denies it.", rule=rule.name, position=position)
     held = _holds(call)
+    if call.registered and not call.known and (rule.lets_run or rule.on_timeout == "allow"):
+        held = (*held, CHANGED_SINCE)
     if rule.lets_run and not held:
         text = f"Rule {rule.name} lets it run" + (
             ", to be looked at later." if rule.action == "observe" else "."

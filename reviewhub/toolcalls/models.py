@@ -101,6 +101,7 @@ class ToolCall(Stateful):
             models.Index(fields=["pause", "position"], name="call_pause_position"),
             models.Index(fields=["branch", "-created_at"], name="call_branch"),
             models.Index(fields=["started_at"], name="call_started", condition=Q(state="started")),
+            models.Index(fields=["workspace", "created_at"], name="call_workspace"),
         ]
 
     def __str__(self) -> str:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import Count, Q
 
 from reviewhub.core import keyset
+from reviewhub.core.clock import now
 from reviewhub.core.keyset import Page
 from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import CallVersion, Decision, Grant, ToolCall
@@ -61,3 +66,28 @@ def equal_elsewhere(call: ToolCall) -> list[ToolCall]:
     digests = list(call.versions.values_list("digest", flat=True))
     found = acted_elsewhere(run_id=call.run_id, branch_id=call.branch_id, digests=digests)
     return list({twin.pk: twin for twins in found.values() for twin in twins}.values())
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many calls of one tool there were, and what policy said to them."""
+
+    calls: int = 0
+    held: int = 0
+    denied: int = 0
+
+
+def counts_by_tool(
+    workspace_id: uuid.UUID, agents: Collection[uuid.UUID], *, days: int
+) -> dict[tuple[uuid.UUID, str], Counted]:
+    """The calls of the last `days` days, by agent and name of the tool."""
+    rows = ToolCall.objects.filter(
+        workspace_id=workspace_id, agent__in=agents, created_at__gte=now() - timedelta(days=days)
+    )
+    # `because` is canonical text: its keys stand in order, the action first.
+    counted = rows.values_list("agent_id", "tool_name").annotate(
+        calls=Count("id"),
+        held=Count("id", filter=Q(because__startswith='{"action":"require"')),
+        denied=Count("id", filter=Q(because__startswith='{"action":"deny"')),
+    )
+    return {(agent, name): Counted(*numbers) for agent, name, *numbers in counted}

@@ -40,6 +40,8 @@ class Tool(models.Model):
     schema = models.TextField(blank=True)
     result_schema = models.TextField(blank=True)
     fingerprint = models.CharField(max_length=80, blank=True)
+    # Of what decides what a call can do: name, schema, effect. What an admin lets run is a tool with this one.
+    schema_fingerprint = models.CharField(max_length=80, blank=True)
     effect = models.CharField(max_length=10, choices=Effect.choices, default=Effect.ONCE)
     time_limit_seconds = models.PositiveIntegerField(default=300)
     retry = models.TextField(default="{}")

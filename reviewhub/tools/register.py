@@ -19,7 +19,7 @@ from reviewhub.core.schemas.validate import check_schema
 from reviewhub.tools.kinds import ToolChanged, ToolRegistered
 from reviewhub.tools.models import DEFAULT_RISK, Effect, Risk, Tool
 from reviewhub.tools.queries import locked_tool
-from reviewhub.tools.rules import name_fault
+from reviewhub.tools.rules import name_fault, schema_fingerprint
 
 MAX_TIME_LIMIT = timedelta(days=7)
 DEFAULT_TIME_LIMIT_SECONDS = 300
@@ -99,10 +99,18 @@ def _describe(tool: Tool, described: dict[str, str | int], fingerprint: str, act
     )
     first = tool.registered_at is None
     kept = "" if first else _risk_to_keep(tool, effect)
-    for column, value in {**described, "fingerprint": fingerprint, "risk": kept or tool.risk}.items():
+    written = {
+        **described,
+        "fingerprint": fingerprint,
+        "schema_fingerprint": schema_fingerprint(
+            name=tool.name, schema=str(described["schema"]), effect=str(effect)
+        ),
+        "risk": kept or tool.risk,
+        "registered_at": tool.registered_at or clock.now(),
+    }
+    for column, value in written.items():
         setattr(tool, column, value)
-    tool.registered_at = tool.registered_at or clock.now()
-    tool.save(update_fields=[*described, "fingerprint", "risk", "registered_at"])
+    tool.save(update_fields=list(written))
     data = (
         ToolRegistered(tool=tool.name, effect=effect, fingerprint=fingerprint)
         if first

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
+from reviewhub_agents import canonical
+
 MAX_NAME = 200
 
 
@@ -21,3 +23,8 @@ def name_fault(name: str) -> str | None:
         if unicodedata.category(char) in ("Cc", "Cs"):
             return f"holds the control character U+{ord(char):04X} at position {position}"
     return None
+
+
+def schema_fingerprint(*, name: str, schema: str, effect: str) -> str:
+    """`sha256:<hex>` over what decides what a call of a tool can do. Words, time limits and results are not in it."""
+    return canonical.body_digest({"name": name, "schema": schema, "effect": effect})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -15,8 +16,10 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Target, scope_o
 from reviewhub.accounts.queries import agent_target
 from reviewhub.core.display.sentence import placeholders
 from reviewhub.core.errors import ReviewHubError
+from reviewhub.policies.coverage import Gate, gates, look_alikes
+from reviewhub.toolcalls.queries import Counted, counts_by_tool
 from reviewhub.tools.models import Risk, Tool
-from reviewhub.tools.queries import coverage, tool_in
+from reviewhub.tools.queries import Covered, coverage, tool_in
 from reviewhub.tools.set_risk import set_risk
 from reviewhub.tools.set_sentence import set_sentence
 from reviewhub.web.access import actor, page
@@ -24,6 +27,7 @@ from reviewhub.web.forms import words
 from reviewhub.web.render import may, show
 
 MOST = 300
+DAYS = 30
 
 
 @require_safe
@@ -37,7 +41,8 @@ def _page(request: HttpRequest, caller: MemberCaller, *, status: int = 200, **mo
     search = request.GET.get("q", "")[:200].strip()
     found = coverage(scope_of(caller), search=search)
     context = {
-        "covered": found[:MOST],
+        "lines": _lines(caller, found[:MOST]),
+        "days": DAYS,
         "left_out": max(0, len(found) - MOST),
         "search": search,
         "risks": Risk.values,
@@ -45,6 +50,28 @@ def _page(request: HttpRequest, caller: MemberCaller, *, status: int = 200, **mo
         **more,
     }
     return show(request, caller, "web/tools.html", context, nav="tools", status=status)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One tool with its gate and what became of its calls lately."""
+
+    covered: Covered
+    gate: Gate
+    counted: Counted
+    reads_like: str
+
+
+def _lines(caller: MemberCaller, found: list[Covered]) -> list[Line]:
+    tools = [one.tool for one in found]
+    counted = counts_by_tool(caller.workspace_id, {tool.agent_id for tool in tools}, days=DAYS)
+    alike = look_alikes(tools)
+    return [
+        Line(
+            one, gate, counted.get((one.tool.agent_id, one.tool.name), Counted()), alike.get(one.tool.pk, "")
+        )
+        for one, gate in zip(found, gates(caller.workspace_id, tools), strict=True)
+    ]
 
 
 def find(caller: MemberCaller, tool_id: uuid.UUID) -> tuple[Tool, Target]:

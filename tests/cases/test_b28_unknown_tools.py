@@ -106,7 +106,7 @@ def test_b28_when_asking_policy_fails_the_call_waits(
     def fail(*arguments: object, **more: object) -> None:
         raise error
 
-    monkeypatch.setattr(evaluating, "current", fail)
+    monkeypatch.setattr(evaluating, "newest", fail)
     waits(pause(agent, "read_order"), tool)
     monkeypatch.undo()
     monkeypatch.setattr(evaluating.rules, "evaluate", fail)

@@ -39,6 +39,7 @@ KEPT = {
     "EventPayload",
     "Failure",
     "Hold",
+    "KnownTool",
     "Member",
     "Person",
     "Pin",

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from reviewhub.accounts.models import Agent
+from reviewhub.core.clock import now
 from reviewhub.policies.models import PolicyVersion
 from reviewhub.policies.publish import publish
 from reviewhub.policies.queries import current_number
+from reviewhub.tools.models import Tool
 from tests.cast import ALICE, Cast, make_test_agent
 from tests.shared import shared
 
@@ -20,8 +22,17 @@ Publish = Callable[..., PolicyVersion]
 
 @shared
 def agent(cast: Cast) -> Agent:
-    """Support's agent."""
-    return make_test_agent(cast.support)[0]
+    """Support's agent, with three tools."""
+    made = make_test_agent(cast.support)[0]
+    for name in ("orders.get", "orders.delete", "refund"):
+        Tool.objects.create(
+            workspace=made.workspace,
+            agent=made,
+            name=name,
+            registered_at=now(),
+            schema_fingerprint="sha256:0",
+        )
+    return made
 
 
 @pytest.fixture

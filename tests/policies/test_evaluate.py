@@ -18,7 +18,8 @@ from reviewhub.policies.models import PolicyVersion
 from tests.cast import Cast
 from tests.policies.conftest import Publish
 
-READ = CallFacts(tool="orders.get", registered=True, effect="read")
+MARK = "sha256:0"
+READ = CallFacts(tool="orders.get", registered=True, effect="read", schema_fingerprint=MARK)
 ALLOW_READS = {"name": "Reads", "tool": "orders.get", "action": "allow"}
 
 
@@ -130,7 +131,7 @@ class TestB28:
             raise OperationalError
 
         with transaction.atomic():
-            monkeypatch.setattr(evaluating, "current", timed_out)
+            monkeypatch.setattr(evaluating, "newest", timed_out)
             assert needs_approval(ask(agent)[0], agent)
             assert Team.objects.count() > 0
 
@@ -146,7 +147,7 @@ class TestB28:
         self, agent: Agent, put_in_force: Publish
     ) -> None:
         put_in_force(ALLOW_READS)
-        facts = {"tool": "orders.get", "registered": True, "effect": "read"}
+        facts = {"tool": "orders.get", "registered": True, "effect": "read", "schema_fingerprint": MARK}
         held = [
             CallFacts(**facts, failed_checks=("amount",)),
             CallFacts(**facts, schema_problem="/order is missing"),

@@ -29,6 +29,7 @@ def policy(*rules: Rule) -> Policy:
 REFUND = Call(
     tool="payments.refund_order",
     registered=True,
+    known=True,
     effect="once",
     agent="support",
     agent_team="Support",

@@ -46,7 +46,12 @@ def waiting(
         workspace=workspace,
         agent=who,
         name=tool,
-        defaults={"effect": effect, "schema": schema, "registered_at": now()},
+        defaults={
+            "effect": effect,
+            "schema": schema,
+            "registered_at": now(),
+            "schema_fingerprint": "sha256:0",
+        },
     )
     run = Run.objects.create(workspace=workspace, agent=who, environment="production", title="Ticket 55098")
     branch = Branch.objects.create(workspace=workspace, run=run, name="main", state="paused")

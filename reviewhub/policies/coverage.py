@@ -1,0 +1,64 @@
+"""Which tools are gated, and by which rule: what an admin looks at to see that nothing slips past."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from reviewhub.policies import rules
+from reviewhub.policies.evaluate import InForce, call_of, in_force
+from reviewhub.policies.facts import facts_of_tool
+from reviewhub.policies.names import fold_case, fold_look
+from reviewhub.tools.models import Tool
+
+WORDS = {"allow": "Runs", "observe": "Runs, marked", "require": "Waits", "deny": "Denied"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """What policy says to calls of one tool: one answer, or several, when it depends on the call which one it is."""
+
+    answers: tuple[rules.Answer, ...]
+
+    @property
+    def words(self) -> str:
+        """The answer in a word or two."""
+        if len(self.answers) == 1:
+            return WORDS[self.answers[0].action]
+        return "Waits or is denied" if self.is_gated else "Depends on the call"
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether no call of the tool runs without somebody's yes."""
+        return all(answer.action in ("require", "deny") for answer in self.answers)
+
+    @property
+    def held_because(self) -> tuple[str, ...]:
+        """What holds calls that a rule would let run."""
+        return tuple(dict.fromkeys(reason for answer in self.answers for reason in answer.held_because))
+
+
+def gates(workspace_id: uuid.UUID, tools: Sequence[Tool]) -> list[Gate]:
+    """The gate of each tool, in their order, by the policy in force. Tools come with their agent and its team."""
+    now = in_force(workspace_id)
+    return [_gate(now, tool) for tool in tools]
+
+
+def look_alikes(tools: Iterable[Tool]) -> dict[uuid.UUID, str]:
+    """By id, those tools whose name reads like that of another tool, with that other name."""
+    first: dict[str, str] = {}
+    found: dict[uuid.UUID, str] = {}
+    for tool in sorted(tools, key=lambda tool: (not tool.is_registered, tool.first_seen_at, tool.pk)):
+        for folded in {fold_case(tool.name), fold_look(tool.name)}:
+            other = first.setdefault(folded, tool.name)
+            if other != tool.name:
+                found[tool.pk] = other
+    return found
+
+
+def _gate(now: InForce, tool: Tool) -> Gate:
+    call = call_of(facts_of_tool(tool), agent=tool.agent, environment="", tools=now.tools)
+    if now.policy is None:
+        return Gate(answers=(rules.everything_else(call, because=now.why_not),))
+    return Gate(answers=tuple(rules.possible(now.policy, call)))

@@ -1,0 +1,58 @@
+"""The page of tools: every tool with its gate, the rule, and what became of its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import unescape
+
+import pytest
+from django.test import Client
+
+from reviewhub.accounts.models import Member
+from reviewhub.toolcalls.models import ToolCall
+from tests.cast import Cast
+from tests.driver import policy
+from tests.web.make import waiting
+
+As = Callable[[Member], Client]
+
+
+def line(page: str, name: str) -> str:
+    (found,) = [part for part in page.split("<li>") if f">{name}</b>" in part]
+    return found
+
+
+@pytest.fixture
+def page(cast: Cast, as_: As) -> Callable[[], str]:
+    client = as_(cast.alice)
+    return lambda: unescape(client.get("/northwind/tools").content.decode())
+
+
+def test_each_tool_with_its_rule_and_its_calls(cast: Cast, page: Callable[[], str]) -> None:
+    for tool in ("refund", "refund", "orders.get", "mail.send"):
+        waiting(cast.support, tool=tool)
+    ToolCall.objects.filter(tool_name="refund").update(because='{"action":"require","kind":"rule"}')
+    ToolCall.objects.filter(tool_name="mail.send").update(because='{"action":"deny","kind":"rule"}')
+    policy(
+        cast.support,
+        {"name": "Money", "tool": "refund", "action": "require"},
+        {"name": "Reads", "tool": "*.get", "action": "allow"},
+    )
+    shown = page()
+    refund, reads, mail = line(shown, "refund"), line(shown, "orders.get"), line(shown, "mail.send")
+    assert ">Waits</span>" in refund and 'policy#rule-1">Money</a>' in refund
+    assert ">2</span> calls in 30 days" in refund and ">2</span> waited" in refund
+    assert ">Runs</span>" in reads and 'policy#rule-2">Reads</a>' in reads
+    assert "everything else" in mail and ">1</span> denied" in mail
+
+
+def test_a_tool_that_came_after_the_policy_says_so(cast: Cast, page: Callable[[], str]) -> None:
+    policy(cast.support, {"name": "All", "tool": "*", "action": "allow"})
+    waiting(cast.support, tool="late")
+    assert "after this policy was published" in line(page(), "late")
+
+
+def test_a_name_that_reads_like_another_is_flagged(cast: Cast, page: Callable[[], str]) -> None:
+    waiting(cast.support, tool="refund")
+    waiting(cast.support, tool="REFUND")
+    assert "Reads like refund, and is another tool." in line(page(), "REFUND")
