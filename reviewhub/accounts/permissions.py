@@ -46,6 +46,7 @@ class Action(StrEnum):
     POLICY_READ = "policy.read"
     POLICY_EXPLAIN = "policy.explain"
     POLICY_EDIT = "policy.edit"
+    GUARDRAILS_EDIT = "guardrails.edit"
     PEOPLE_READ = "people.read"
     PEOPLE_EDIT = "people.edit"
     AGENTS_READ = "agents.read"
@@ -121,6 +122,7 @@ _DECIDING: Final = frozenset(
 _RUNNING: Final = frozenset(
     {
         Action.POLICY_EDIT,
+        Action.GUARDRAILS_EDIT,
         Action.PEOPLE_EDIT,
         Action.AGENTS_EDIT,
         Action.AGENTS_STOP,

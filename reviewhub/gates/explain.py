@@ -9,9 +9,10 @@ from reviewhub_agents import canonical, wire
 from reviewhub.accounts.models import Agent
 from reviewhub.core.errors import Invalid
 from reviewhub.gates.prepare import because_text, failed_names
-from reviewhub.policies.evaluate import Resolved
+from reviewhub.policies.explain import Explained
 from reviewhub.policies.explain import explain as explain_policy
 from reviewhub.policies.facts import call_facts
+from reviewhub.policies.rules import Step
 from reviewhub.tools.see import known
 
 
@@ -25,11 +26,12 @@ def explain(*, agent: Agent, environment: str, body: wire.ExplainBody) -> wire.E
     found = explain_policy(
         workspace_id=agent.workspace_id, agent=agent, environment=environment, call=read.facts
     )
-    return explained(found.answer)
+    return explained(found)
 
 
-def explained(answer: Resolved) -> wire.ExplainOut:
-    """An answer in the words of the contract."""
+def explained(found: Explained) -> wire.ExplainOut:
+    """An answer, and how it came about, in the words of the contract."""
+    answer = found.answer
     tree = canonical.reread(because_text(answer))
     because = (
         {name: value for name, value in tree.items() if name != "action"} if isinstance(tree, dict) else {}
@@ -39,6 +41,7 @@ def explained(answer: Resolved) -> wire.ExplainOut:
         "because": wire.Because.from_tree(because),
         "policy_version": answer.policy_version,
     }
+    fields["steps"] = [_step(step) for step in found.steps]
     needed = answer.requirement
     if needed is not None:
         requirement: dict[str, Any] = {
@@ -51,3 +54,17 @@ def explained(answer: Resolved) -> wire.ExplainOut:
             requirement["deadline"] = f"PT{needed.deadline_seconds}S"
         fields["requirement"] = wire.RequirementOut(**requirement)
     return wire.ExplainOut(**fields)
+
+
+def _step(step: Step) -> wire.StepOut:
+    parts = [wire.PartOut(what=part.what, holds=part.holds, why=part.why) for part in step.parts]
+    return wire.StepOut(
+        layer=step.layer,
+        position=step.position,
+        rule=step.rule,
+        action=wire.PolicyOutcome(step.action),
+        matched=step.matched,
+        why=step.why,
+        answers=step.answers,
+        parts=parts,
+    )

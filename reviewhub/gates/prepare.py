@@ -102,7 +102,7 @@ def with_answer(one: Prepared, answer: Resolved) -> Prepared:
 def because_text(answer: Resolved) -> str:
     """Why the call waits, may run or may not, as the API shows it."""
     tree: dict[str, canonical.Tree] = {
-        "kind": "rule" if answer.rule else "default",
+        "kind": answer.layer if answer.rule else "default",
         "action": answer.action,
         "policy_version": canonical.Number(str(answer.policy_version)),
         "text": answer.text,

@@ -47,9 +47,9 @@ def demo_run(agent: Agent) -> Run:
 def _let_pass(team: Team) -> None:
     """Puts the demo's rules before those in force, so that only the refund waits."""
     latest = current(team.workspace_id)
-    rules = parse_policy(latest.rules).rules if latest else ()
-    missing = tuple(rule for rule in RULES if rule not in rules)
+    before = parse_policy(latest.rules) if latest else Policy(rules=())
+    missing = tuple(rule for rule in RULES if rule not in before.rules)
     if missing:
-        text = policy_text(Policy(rules=missing + rules))
+        text = policy_text(before.model_copy(update={"rules": missing + before.rules}))
         base = latest.number if latest else 0
         publish(workspace=team.workspace, rules_text=text, note=NOTE, base=base, actor=SYSTEM)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,28 +28,39 @@ class Change:
     rule: str
     position: int
     fields: tuple[Field, ...] = ()
+    layer: str = "rules"
 
 
 def difference(before: Policy, after: Policy) -> list[Change]:
     """The changes that lead from one policy to the other, in the order of the rules; removed ones last.
 
     A rule is the same one as long as it keeps its name. One counts as moved when it changed places with another that
-    both versions have.
+    both versions have; guardrails have no places.
     """
-    old = {rule.name: (at, rule) for at, rule in enumerate(before.rules, start=1)}
-    kept = [rule.name for rule in after.rules if rule.name in old]
+    guardrails = _between("guardrails", before.guardrails, after.guardrails)
+    found = [change for change in guardrails if change.kind != "moved"]
+    return found + _between("rules", before.rules, after.rules)
+
+
+def _between(layer: str, before: Sequence[Rule], after: Sequence[Rule]) -> list[Change]:
+    old = {rule.name: (at, rule) for at, rule in enumerate(before, start=1)}
+    kept = [rule.name for rule in after if rule.name in old]
     places = {name: at for at, name in enumerate(sorted(kept, key=lambda name: old[name][0]))}
     found: list[Change] = []
-    for position, rule in enumerate(after.rules, start=1):
+    for position, rule in enumerate(after, start=1):
         if rule.name not in old:
-            found.append(Change(kind="added", rule=rule.name, position=position))
+            found.append(Change(kind="added", rule=rule.name, position=position, layer=layer))
         elif fields := _fields(old[rule.name][1], rule):
-            found.append(Change(kind="changed", rule=rule.name, position=position, fields=fields))
+            found.append(
+                Change(kind="changed", rule=rule.name, position=position, fields=fields, layer=layer)
+            )
         elif places[rule.name] != kept.index(rule.name):
-            found.append(Change(kind="moved", rule=rule.name, position=position))
-    left = {rule.name for rule in after.rules}
+            found.append(Change(kind="moved", rule=rule.name, position=position, layer=layer))
+    left = {rule.name for rule in after}
     found += [
-        Change(kind="removed", rule=name, position=at) for name, (at, _) in old.items() if name not in left
+        Change(kind="removed", rule=name, position=at, layer=layer)
+        for name, (at, _) in old.items()
+        if name not in left
     ]
     return found
 

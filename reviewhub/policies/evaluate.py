@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
@@ -13,6 +13,8 @@ from django.db import connection, transaction
 
 from reviewhub.accounts.models import Agent, Team
 from reviewhub.policies import rules
+from reviewhub.policies.arguments import Arguments
+from reviewhub.policies.expressions import BadExpression, compiled
 from reviewhub.policies.known_tools import Known, known_to
 from reviewhub.policies.models import PolicyVersion
 from reviewhub.policies.queries import newest
@@ -29,15 +31,17 @@ NONE_YET = "no policy is published"
 class CallFacts:
     """What policy may know of a call, apart from whose it is.
 
-    `registered` and `schema_problem` are facts of the server, `effect` is the registered one or a stronger one that
-    the agent claims (`rules.effective_effect`); the rest are the agent's claims, which hold a call back and never let
-    one through. Times are in seconds.
+    `arguments` are their canonical text: what conditions look at is what runs. `registered`, `schema_fingerprint` and
+    `schema_problem` are facts of the server, `effect` is the registered one or a stronger one that the agent claims
+    (`rules.effective_effect`); the rest are the agent's claims, which hold a call back and never let one through. Times
+    are in seconds.
     """
 
     tool: str
     registered: bool
     effect: str | None
     schema_fingerprint: str = ""
+    arguments: str = "{}"
     schema_problem: str = ""
     failed_checks: tuple[str, ...] = ()
     wished_decisions: tuple[str, ...] | None = None
@@ -102,18 +106,25 @@ def in_force(workspace_id: uuid.UUID) -> InForce:
 def _read(version_id: uuid.UUID) -> InForce:
     """One version. Versions never change, and the id of one that was rolled back is never that of another."""
     version = PolicyVersion.objects.get(pk=version_id)
-    return InForce(version.number, parse_policy(version.rules), tools=known_to(version_id))
+    policy = parse_policy(version.rules)
+    for rule in (*policy.guardrails, *policy.rules):
+        if rule.expression is not None:
+            # Compiled now, and not within the first call; one that is not taken any more holds the calls it is about.
+            with suppress(BadExpression):
+                compiled(rule.expression)
+    return InForce(version.number, policy, tools=known_to(version_id))
 
 
 def call_of(facts: CallFacts, *, agent: Agent, environment: str, tools: Known) -> rules.Call:
     """The facts with whose they are, as the pure rules take them; `tools` are those that the policy knows."""
     given = {field.name: getattr(facts, field.name) for field in fields(facts)}
-    mark = given.pop("schema_fingerprint")
+    mark, text = given.pop("schema_fingerprint"), given.pop("arguments")
     return rules.Call(
         agent=agent.name,
         agent_team=agent.team.name,
         environment=environment,
         known=facts.registered and (agent.pk, facts.tool, mark) in tools,
+        arguments=Arguments(text),
         **given,
     )
 

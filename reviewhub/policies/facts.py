@@ -38,6 +38,7 @@ def call_facts(
             problem = str(unusable)
     facts = replace(
         facts_of_tool(tool),
+        arguments=arguments,
         schema_problem=problem,
         failed_checks=failed_checks,
         wished_decisions=wished_decisions,

@@ -28,6 +28,14 @@ def remember(version: PolicyVersion, policy: Policy) -> None:
     )
 
 
+def carry_over(before: PolicyVersion, version: PolicyVersion) -> None:
+    """Gives a version just made the known tools of the one before it."""
+    KnownTool.objects.bulk_create(
+        KnownTool(version=version, agent_id=agent_id, name=name, schema_fingerprint=mark)
+        for agent_id, name, mark in sorted(known_to(before.pk))
+    )
+
+
 def known_to(version_id: uuid.UUID) -> Known:
     """What `remember` wrote down for a version."""
     rows = KnownTool.objects.filter(version_id=version_id)

@@ -103,9 +103,13 @@ def fold_look(name: str) -> str:
 def covers_folded(pattern: str, subject: str) -> bool:
     """As `covers`, for both foldings of both sides; `subject` may be a glob too."""
     return any(
-        covers(_fold_around_wildcards(pattern, folding), _fold_around_wildcards(subject, folding))
-        for folding in (fold_case, fold_look)
+        covers(wide, narrow) for wide, narrow in zip(foldings(pattern), foldings(subject), strict=True)
     )
+
+
+def foldings(pattern: str) -> tuple[str, str]:
+    """A glob, or a name, in both foldings, its wildcards kept: what `covers_folded` compares."""
+    return _fold_around_wildcards(pattern, fold_case), _fold_around_wildcards(pattern, fold_look)
 
 
 def covers(pattern: str, subject: str) -> bool:

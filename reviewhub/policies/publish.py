@@ -14,8 +14,9 @@ from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict, Invalid
 from reviewhub.core.text import check_text
+from reviewhub.policies.check_conditions import check_conditions
 from reviewhub.policies.kinds import PolicyPublished
-from reviewhub.policies.known_tools import remember
+from reviewhub.policies.known_tools import carry_over, remember
 from reviewhub.policies.models import PolicyVersion
 from reviewhub.policies.queries import current
 from reviewhub.policies.reading import parse_policy, policy_text
@@ -30,18 +31,24 @@ class Changed(Conflict):
     code = "changed"
 
 
-def publish(*, workspace: Workspace, rules_text: str, note: str, base: int, actor: Actor) -> PolicyVersion:
+def publish(
+    *, workspace: Workspace, rules_text: str, note: str, base: int, actor: Actor, looks_at_tools: bool = True
+) -> PolicyVersion:
     """Puts a new policy in force, from the next check on and in every process.
 
     What its rules let run are the tools that are registered now, as they are registered now.
 
     Args:
-        rules_text: the whole policy, JSON `{"rules": […]}`.
+        rules_text: the whole policy, JSON `{"guardrails": […], "rules": […]}`. To change guardrails is a permission of
+            its own.
         note: what changed and why, in the author's words.
         base: the number of the version that the author started from; 0 for the first policy.
+        looks_at_tools: False where nobody looked at tools, as when a team gets another name: what the version before
+            lets run is what this one lets run, and a tool that changed meanwhile still waits.
 
     Raises:
-        Invalid: the policy is not as it should be, names a team that the workspace does not have, or has no note.
+        Invalid: the policy is not as it should be, names a team that the workspace does not have, has a condition on
+            what the schemas of its tools do not have, or has no note.
         NotAnyMore: the author may not publish any more.
         Changed: another version is in force by now; `extra` says its number, author and time.
     """
@@ -52,10 +59,12 @@ def publish(*, workspace: Workspace, rules_text: str, note: str, base: int, acto
     check_text(note, path="/note")
     policy = parse_policy(rules_text)
     text = policy_text(policy)
+    if looks_at_tools and (wrong := check_conditions(policy, workspace.id)):
+        raise Invalid(f"{wrong[0]['path']}: {wrong[0]['message']}", errors=wrong)
     with transaction.atomic():
-        still_may(actor, Action.POLICY_EDIT, Target(workspace_id=workspace.id))
-        _refuse_unknown_teams(policy, workspace)
         latest = current(workspace.id)
+        _still_may(policy, latest, actor, Target(workspace_id=workspace.id))
+        _refuse_unknown_teams(policy, workspace)
         if (latest.number if latest else 0) != base:
             raise _changed(latest)
         version = PolicyVersion(
@@ -66,7 +75,10 @@ def publish(*, workspace: Workspace, rules_text: str, note: str, base: int, acto
                 version.save(force_insert=True)
         except IntegrityError as error:
             raise _changed(current(workspace.id)) from error
-        remember(version, policy)
+        if looks_at_tools:
+            remember(version, policy)
+        elif latest is not None:
+            carry_over(latest, version)
         digest = "sha256:" + hashlib.sha256(text.encode()).hexdigest()
         data = PolicyPublished(
             number=version.number,
@@ -85,15 +97,28 @@ def _refuse_unknown_teams(policy: Policy, workspace: Workspace) -> None:
     )
     errors = [
         {
-            "path": f"/rules/{index}/team",
+            "path": f"/{layer}/{index}/{field}",
             "code": "unknown_team",
-            "message": f"There is no team {rule.team!r}.",
+            "message": f"There is no team {name!r}.",
         }
-        for index, rule in enumerate(policy.rules)
-        if rule.team is not None and rule.team not in known
+        for layer, rules in policy.layers
+        for index, rule in enumerate(rules)
+        for field, name in (("team", rule.team), ("agent_team", rule.agent_team))
+        if name is not None and name not in known
     ]
     if errors:
         raise Invalid("The policy names a team that does not exist.", errors=errors)
+
+
+def _still_may(policy: Policy, latest: PolicyVersion | None, actor: Actor, target: Target) -> None:
+    """Rules need one permission, guardrails another. A version that nobody can read has none to compare with."""
+    still_may(actor, Action.POLICY_EDIT, target)
+    try:
+        before = parse_policy(latest.rules).guardrails if latest else ()
+    except Invalid:
+        before = ()
+    if policy.guardrails != before:
+        still_may(actor, Action.GUARDRAILS_EDIT, target)
 
 
 def _changed(latest: PolicyVersion | None) -> Changed:

@@ -11,6 +11,7 @@ from reviewhub_agents import canonical
 from reviewhub_agents.wire.words import in_words
 
 from reviewhub.core.errors import Invalid
+from reviewhub.policies.arguments import Inexact, number
 from reviewhub.policies.names import (
     covers,
     covers_folded,
@@ -30,28 +31,29 @@ _Model = TypeVar("_Model", Policy, Requirement)
 
 @dataclass(frozen=True, kw_only=True)
 class Caution:
-    """A rule that is legal and yet probably not meant. `position` counts from 1."""
+    """A rule that is legal and yet probably not meant. `position` counts from 1 in its layer."""
 
     position: int
     rule: str
     code: str
     message: str
+    layer: str = "rules"
 
     @property
     def where(self) -> str:
         """The rule, by number and name."""
-        number = f"Rule {self.position}"
+        number = f"{'Rule' if self.layer == 'rules' else 'Guardrail'} {self.position}"
         return number if self.rule == number else f"{number}, {self.rule}"
 
 
 def parse_policy(text: str | bytes) -> Policy:
-    """The policy in `text`, JSON of the form `{"rules": [{"name": …, "tool": …, "action": …}, …]}`.
+    """The policy in `text`, JSON of the form `{"guardrails": […], "rules": [{"name": …, "tool": …, "action": …}, …]}`.
 
     Raises:
         Invalid: with one error per fault and its path; unknown fields, wrong types and duplicate keys are
         faults.
     """
-    return _read(text, Policy)
+    return _read(text, Policy).in_order()
 
 
 def policy_text(policy: Policy) -> str:
@@ -81,15 +83,28 @@ def cautions(
     known = None if tools is None else set(tools)
     named = None if known is None else known | set(seen)
     found: list[Caution] = []
-    for position, rule in enumerate(policy.rules, start=1):
-        doubt = (
-            _hidden(rule, policy.rules[: position - 1])
-            or _never_lets_run(rule)
-            or _idle(rule, known if rule.lets_run else named)
-        )
-        if doubt is not None:
-            found.append(Caution(position=position, rule=rule.name, code=doubt[0], message=doubt[1]))
+    for layer, rules in policy.layers:
+        for position, rule in enumerate(rules, start=1):
+            hidden = (
+                _hidden(rule, rules[: position - 1]) or _guarded(rule, policy) if layer == "rules" else None
+            )
+            doubt = hidden or _never_lets_run(rule) or _idle(rule, known if rule.lets_run else named)
+            if doubt is not None:
+                found.append(
+                    Caution(position=position, rule=rule.name, code=doubt[0], message=doubt[1], layer=layer)
+                )
     return found
+
+
+def _guarded(rule: Rule, policy: Policy) -> tuple[str, str] | None:
+    """Whether a guardrail takes every call that this rule would let run."""
+    if not rule.lets_run:
+        return None
+    for other in policy.guardrails:
+        if _scope_covers(other, rule) and covers_folded(other.tool, rule.tool):
+            does = "denies" if other.action == "deny" else "holds"
+            return "guarded", f"Guardrail {other.name} {does} every call that this rule would let run."
+    return None
 
 
 def _hidden(rule: Rule, earlier: tuple[Rule, ...]) -> tuple[str, str] | None:
@@ -107,11 +122,17 @@ def _hidden(rule: Rule, earlier: tuple[Rule, ...]) -> tuple[str, str] | None:
 
 
 def _scope_covers(other: Rule, rule: Rule) -> bool:
+    if not set(other.when) <= set(rule.when) or other.expression not in (None, rule.expression):
+        return False
     return all(
         wide is None
         or wide == narrow
         or (not other.lets_run and narrow is not None and reads_like(wide, narrow))
-        for wide, narrow in ((other.agent, rule.agent), (other.environment, rule.environment))
+        for wide, narrow in (
+            (other.agent, rule.agent),
+            (other.agent_team, rule.agent_team),
+            (other.environment, rule.environment),
+        )
     )
 
 
@@ -150,12 +171,28 @@ def _idle(rule: Rule, tools: set[str] | None) -> tuple[str, str] | None:
 def _read(text: str | bytes, model: type[_Model]) -> _Model:
     try:
         tree = canonical.parse(text, max_bytes=MAX_POLICY_BYTES, max_depth=10)
+        if faults := _inexact(tree, ""):
+            raise Invalid(f"{faults[0]['path']}: {faults[0]['message']}", errors=faults)
         return model.model_validate_json(canonical.dumps(tree))
     except canonical.BadJson as error:
         raise Invalid(str(error), errors=_faults(error)) from error
     except ValidationError as error:
         errors = _errors(error)
         raise Invalid(f"{errors[0]['path'] or '/'}: {errors[0]['message']}", errors=errors) from error
+
+
+def _inexact(tree: canonical.Tree, path: str) -> list[dict[str, str]]:
+    """The numbers that would be other ones once read."""
+    if isinstance(tree, dict):
+        return [fault for key, value in tree.items() for fault in _inexact(value, f"{path}/{key}")]
+    if isinstance(tree, list):
+        return [fault for at, value in enumerate(tree) for fault in _inexact(value, f"{path}/{at}")]
+    if isinstance(tree, canonical.Number):
+        try:
+            number(tree)
+        except Inexact as error:
+            return [{"path": path, "code": "inexact", "message": f"{error}."}]
+    return []
 
 
 def _faults(error: canonical.BadJson) -> list[dict[str, str]]:

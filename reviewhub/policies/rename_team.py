@@ -15,7 +15,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.policies.publish import publish
 from reviewhub.policies.queries import current
 from reviewhub.policies.reading import parse_policy, policy_text
-from reviewhub.policies.rules import Policy
+from reviewhub.policies.rules import Policy, Rule
 
 
 def rename_team(*, team: Team, name: str, actor: Actor) -> Team:
@@ -53,13 +53,21 @@ def _rename_in_policy(team: Team, old: str, actor: Actor) -> None:
     policy = parse_policy(latest.rules) if latest else Policy()
     if latest is None or old not in policy.teams():
         return
-    rules = tuple(
-        rule.model_copy(update={"team": team.name}) if rule.team == old else rule for rule in policy.rules
-    )
+    layers = {
+        layer: tuple(_renamed(rule, old, team.name) for rule in rules)
+        for layer, rules in policy.layers
+        if rules
+    }
     publish(
         workspace=team.workspace,
-        rules_text=policy_text(Policy(rules=rules)),
+        rules_text=policy_text(Policy(**layers)),
         note=f"The team {old} is called {team.name} now",
         base=latest.number,
         actor=actor,
+        looks_at_tools=False,
     )
+
+
+def _renamed(rule: Rule, old: str, new: str) -> Rule:
+    changed = {field: new for field in ("team", "agent_team") if getattr(rule, field) == old}
+    return rule.model_copy(update=changed) if changed else rule

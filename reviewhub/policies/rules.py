@@ -1,11 +1,14 @@
 """What sign-off a tool call needs: the pure part of policy.
 
-A policy is an ordered list of rules; the first one that matches answers. What no rule matches needs one
-approval of the agent's team. It fails closed in these ways:
+A policy has two layers. All **guardrails** apply and the strictest wins; **rules** are ordered and the first one that
+matches answers. What no rule matches needs one approval of the agent's team. The answer is the stricter one of both
+layers, so nothing in the rules loosens a guardrail, and no guardrail frees anything. It fails closed in these ways:
 
 * a rule that lets a call run (`allow`, `observe`) matches exact names of registered tools only, a rule that
   holds or denies (`require`, `deny`) also names that read like the one it says (`policies.names`);
 * what a rule lets run is a tool as it was registered when the policy was published;
+* a condition that cannot be decided (an argument is missing, null, of another type, or a number that 64 bits do not
+  hold exactly; the expression fails or costs too much) holds the call;
 * an unknown tool, a name that deceives, an unusable schema or a failed check hold what a rule would let run;
 * a call that is held for such a reason is never let through by a time-out;
 * what an agent wishes (deadline, decisions) narrows and shortens only.
@@ -13,136 +16,36 @@ approval of the agent's team. It fails closed in these ways:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Annotated, Literal, Self
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from reviewhub.policies.call import Call
+from reviewhub.policies.matching import Part, matched, parts
+from reviewhub.policies.model import EFFECTS, VERDICTS, Action, Condition, Policy, Requirement, Rule, Verdict
+from reviewhub.policies.names import oddities
 
-from reviewhub.policies.names import matches_exactly, matches_folded, oddities, reads_like
+__all__ = [
+    "EFFECTS", "VERDICTS", "Action", "Answer", "Call", "Condition", "Explanation", "Part", "Policy", "Requirement",
+    "Rule", "Step", "Verdict", "effective_effect", "evaluate", "everything_else", "explain", "possible",
+]  # fmt: skip
 
-Action = Literal["allow", "observe", "require", "deny"]
-Verdict = Literal["approve", "edit", "reject", "respond"]
-OnTimeout = Literal["deny", "allow"]
-VERDICTS: tuple[Verdict, ...] = ("approve", "edit", "reject", "respond")
-EFFECTS = ("read", "idempotent", "once")
+Layer = Literal["guardrail", "rule"]
 CHANGED_SINCE = "the tool was registered, or its schema or effect changed, after this policy was published"
 NOT_REGISTERED = "the tool is not registered (its agent has to register it with PUT /tools/…)"
-
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
-_ONLY_REQUIRE = (
-    "team", "approvals", "deny_threshold", "deadline_seconds", "on_timeout", "allowed_decisions", "four_eyes",
-)  # fmt: skip
-
-
-class _Data(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-
-class Requirement(_Data):
-    """Who has to sign off, and by when.
-
-    `deadline_seconds` counts from the request; None never expires. With `four_eyes` nobody signs off what
-    they started, own or wrote themselves (`reviews.rules.may_vote`).
-    """
-
-    team: Name
-    approvals: int = Field(default=1, ge=1, le=20)
-    deny_threshold: int = Field(default=1, ge=1, le=20)
-    deadline_seconds: int | None = Field(default=None, ge=1, le=366 * 24 * 3600)
-    on_timeout: OnTimeout = "deny"
-    allowed_decisions: tuple[Verdict, ...] = VERDICTS
-    four_eyes: bool = False
-
-    def __str__(self) -> str:
-        plural = "approval" if self.approvals == 1 else "approvals"
-        return f"{self.approvals} {plural} from {self.team}"
-
-
-class Rule(_Data):
-    """One line of a policy. `tool` is a glob (`*` any text, `?` one character); agent and environment None
-    mean any.
-
-    For `require`, `team` None means the agent's own team.
-    """
-
-    name: Name
-    tool: Name
-    agent: Name | None = None
-    environment: Name | None = None
-    action: Action
-    team: Name | None = None
-    approvals: int = Field(default=1, ge=1, le=20)
-    deny_threshold: int = Field(default=1, ge=1, le=20)
-    deadline_seconds: int | None = Field(default=None, ge=1, le=366 * 24 * 3600)
-    on_timeout: OnTimeout = "deny"
-    allowed_decisions: tuple[Verdict, ...] = Field(default=VERDICTS, min_length=1)
-    four_eyes: bool = False
-
-    @model_validator(mode="after")
-    def _only_what_the_action_uses(self) -> Self:
-        given = [name for name in _ONLY_REQUIRE if name in self.model_fields_set]
-        if self.action != "require" and given:
-            raise ValueError(f"{given[0]} belongs to the action require, not to {self.action}")
-        if self.on_timeout == "allow" and self.deadline_seconds is None:
-            raise ValueError("on_timeout allow needs deadline_seconds")
-        if len(set(self.allowed_decisions)) != len(self.allowed_decisions):
-            raise ValueError("allowed_decisions names a decision twice")
-        return self
-
-    @property
-    def lets_run(self) -> bool:
-        """Whether a call that this rule answers runs without anybody's yes."""
-        return self.action in ("allow", "observe")
-
-
-class Policy(_Data):
-    """An ordered list of rules, first match first. No rules means that every call needs an approval."""
-
-    rules: tuple[Rule, ...] = Field(default=(), max_length=500)
-
-    @model_validator(mode="after")
-    def _names_are_told_apart(self) -> Self:
-        seen: set[str] = set()
-        for rule in self.rules:
-            if rule.name in seen:
-                raise ValueError(f"two rules are called {rule.name!r}")
-            seen.add(rule.name)
-        return self
-
-    def teams(self) -> set[str]:
-        """The teams that its rules name; each has to exist before it is published."""
-        return {rule.team for rule in self.rules if rule.team is not None}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Call:
-    """What policy may know of a tool call. The second half is the agent's word and tightens only.
-
-    `known` says that the tool is registered just as it was when the policy was published: nobody looked at any other.
-    """
-
-    tool: str
-    registered: bool
-    known: bool
-    effect: str | None
-    agent: str
-    agent_team: str
-    environment: str
-    schema_problem: str = ""
-    failed_checks: tuple[str, ...] = ()
-    wished_decisions: tuple[str, ...] | None = None
-    wished_deadline_seconds: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """What policy says to one call. `requirement` is set exactly when action is require.
 
-    `position` counts rules from 1; it and `rule` are None when no rule answered. `text` is for people.
+    `position` counts the rules of a layer from 1; it and `rule` are None when nothing but the last line answered.
+    `text` is for people.
     """
 
     action: Action
     text: str
+    layer: Layer = "rule"
     rule: str | None = None
     position: int | None = None
     requirement: Requirement | None = None
@@ -151,61 +54,68 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What one rule said to a call."""
+    """What one rule said to a call. `matched` None: it could not be decided. `answers`: it made the answer."""
 
+    layer: Layer
     position: int
     rule: str
     action: Action
-    matched: bool
+    matched: bool | None
     why: str
+    parts: tuple[Part, ...] = ()
+    answers: bool = False
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The answer and how it came about, one step for each rule up to the one that answered."""
+    """The answer and how it came about: a step for each guardrail and each rule, also those behind the answer."""
 
     answer: Answer
     steps: tuple[Step, ...] = field(default=())
 
 
 def evaluate(policy: Policy, call: Call) -> Answer:
-    """The answer of `policy` to `call`. Never raises and never lets an unknown tool run."""
-    return explain(policy, call).answer
+    """The answer of `policy` to `call`. Never lets an unknown tool run."""
+    return _strictest(policy, call, _by_rules(policy, call))
 
 
 def explain(policy: Policy, call: Call) -> Explanation:
     """As `evaluate`, with what each rule said."""
-    steps: list[Step] = []
-    for position, rule in enumerate(policy.rules, start=1):
-        why_not = _mismatch(rule, call)
-        steps.append(
-            Step(
-                position=position,
-                rule=rule.name,
-                action=rule.action,
-                matched=why_not is None,
-                why=why_not or "matches",
-            )
-        )
-        if why_not is None:
-            return Explanation(_answer(rule, position, call), tuple(steps))
-    return Explanation(everything_else(call), tuple(steps))
+    answer = evaluate(policy, call)
+    steps = [
+        _step(layer, position, rule, call, answer)
+        for layer, rules in (("guardrail", policy.guardrails), ("rule", policy.rules))
+        for position, rule in enumerate(rules, start=1)
+    ]
+    return Explanation(answer, tuple(steps))
 
 
 def possible(policy: Policy, call: Call) -> list[Answer]:
-    """The answers that calls such as this one may get, in any environment: down to the first that all others get."""
-    found: list[Answer] = []
-    for position, rule in enumerate(policy.rules, start=1):
-        if _mismatch(rule.model_copy(update={"environment": None}), call) is None:
-            found.append(_answer(rule, position, call))
-            if rule.environment is None:
-                return found
-    return [*found, everything_else(call)]
+    """The answers that calls such as this one may get, in any environment and with any arguments."""
+    lower: list[Answer] = []
+    for position, rule in policy.index.about(call.tool):
+        anywhere = _unconditional(rule)
+        if matched(anywhere, call).holds is False:
+            continue
+        lower.append(_answer(rule, position, call))
+        if anywhere == rule:
+            break
+    else:
+        lower.append(everything_else(call))
+    above = [
+        (position, rule)
+        for position, rule in policy.guardrail_index.about(call.tool)
+        if matched(_unconditional(rule), call).holds is not False
+    ]
+    always = [(position, rule) for position, rule in above if _unconditional(rule) == rule]
+    held = [_tightened(answer, always, call) for answer in lower]
+    sometimes = [_tightened(answer, [one], call) for one in above if one not in always for answer in held[:1]]
+    return [answer for at, answer in enumerate([*sometimes, *held]) if answer not in [*sometimes, *held][:at]]
 
 
-def everything_else(call: Call, *, because: str = "no rule matches") -> Answer:
+def everything_else(call: Call, *, because: str = "no rule matches", more: Sequence[str] = ()) -> Answer:
     """One approval of the agent's team: the answer if no rule matches, or if policy cannot be read."""
-    held = _holds(call)
+    held = (*_holds(call), *more)
     requirement = _narrowed(Requirement(team=call.agent_team), call, held)
     return Answer(
         action="require",
@@ -223,39 +133,113 @@ def effective_effect(registered: str | None, claimed: str | None) -> str:
     return EFFECTS[known if claimed is None else max(known, rank.get(claimed, strongest))]
 
 
-def _mismatch(rule: Rule, call: Call) -> str | None:
-    """Why `rule` does not match, or None if it does."""
-    if rule.lets_run:
-        if not matches_exactly(rule.tool, call.tool):
-            return f"the tool is not exactly {rule.tool}"
-        if not call.registered or call.effect not in EFFECTS:
-            return "would match, but the tool is not registered, so nothing lets it run"
-        others = _exact_mismatch(rule.agent, call.agent), _exact_mismatch(rule.environment, call.environment)
-    else:
-        if not matches_folded(rule.tool, call.tool):
-            return f"the tool does not read like {rule.tool}"
-        others = (
-            _folded_mismatch(rule.agent, call.agent),
-            _folded_mismatch(rule.environment, call.environment),
+def _by_rules(policy: Policy, call: Call) -> Answer:
+    """The answer of the rules alone. One that lets run or denies and cannot be decided holds what comes after it."""
+    undecided: list[str] = []
+    for position, rule in policy.index.about(call.tool):
+        said = matched(rule, call)
+        if said.holds is False:
+            continue
+        if said.holds is None:
+            undecided.append(f"rule {rule.name} cannot be decided: {said.why}")
+            if rule.action != "require":
+                continue
+        return _answer(rule, position, call, undecided)
+    return everything_else(call, more=undecided)
+
+
+def _strictest(policy: Policy, call: Call, lower: Answer) -> Answer:
+    """The answer of the rules, as far as the guardrails leave it."""
+    undecided: list[str] = []
+    asked: list[tuple[int, Rule]] = []
+    for position, rule in policy.guardrail_index.about(call.tool):
+        said = matched(rule, call)
+        if said.holds is False:
+            continue
+        if said.holds is None:
+            undecided.append(f"guardrail {rule.name} cannot be decided: {said.why}")
+        if said.holds or rule.action == "require":
+            asked.append((position, rule))
+    return _tightened(lower, asked, call, undecided)
+
+
+def _tightened(
+    lower: Answer, asked: Sequence[tuple[int, Rule]], call: Call, undecided: Sequence[str] = ()
+) -> Answer:
+    """`lower` with all that these guardrails ask for, and held for what could not be decided."""
+    denying = next(((position, rule) for position, rule in asked if rule.action == "deny"), None)
+    if denying is not None:
+        position, rule = denying
+        return Answer(
+            action="deny", text=f"Guardrail {rule.name} denies it.", layer="guardrail", rule=rule.name,
+            position=position,
+        )  # fmt: skip
+    if lower.action == "deny" or not (asked or undecided):
+        return lower
+    held = (*(lower.held_because or _holds(call)), *undecided)
+    if not asked:
+        needed = lower.requirement or Requirement(team=call.agent_team)
+        needed = _narrowed(needed, call, held)
+        return replace(
+            lower, action="require", requirement=needed, held_because=held, text=_sentence(str(needed), held)
         )
-    for what, wanted in zip(("agent", "environment"), others, strict=True):
-        if wanted is not None:
-            return f"for {what} {wanted} only"
-    return None
+    position, first = max(asked, key=lambda one: (one[1].approvals, -one[0]))
+    wanted = [_requirement(rule, call) for rule in (first, *(rule for _, rule in asked))]
+    if lower.requirement is not None:
+        wanted.append(lower.requirement)
+    needed = _narrowed(_joined(wanted), call, held)
+    names = " and ".join(rule.name for _, rule in asked)
+    return Answer(
+        action="require", text=_sentence(str(needed), (f"guardrail {names} asks for it", *held)), layer="guardrail",
+        rule=first.name, position=position, requirement=needed, held_because=held,
+    )  # fmt: skip
 
 
-def _exact_mismatch(wanted: str | None, given: str) -> str | None:
-    return None if wanted is None or wanted == given else wanted
+def _joined(wanted: Sequence[Requirement]) -> Requirement:
+    """What meets all of these, as strict in each respect as the strictest; the first one's team decides, and silence
+    is a no as in every guardrail."""
+    deadlines = [one.deadline_seconds for one in wanted if one.deadline_seconds is not None]
+    verdicts = tuple(
+        verdict for verdict in VERDICTS if all(verdict in one.allowed_decisions for one in wanted)
+    )
+    return wanted[0].model_copy(
+        update={
+            "approvals": max(one.approvals for one in wanted),
+            "deny_threshold": min(one.deny_threshold for one in wanted),
+            "deadline_seconds": min(deadlines, default=None),
+            "allowed_decisions": verdicts or ("reject",),
+            "four_eyes": any(one.four_eyes for one in wanted),
+        }
+    )
 
 
-def _folded_mismatch(wanted: str | None, given: str) -> str | None:
-    return None if wanted is None or reads_like(wanted, given) else wanted
+def _unconditional(rule: Rule) -> Rule:
+    if rule.environment is None and not rule.has_conditions:
+        return rule
+    return rule.model_copy(update={"environment": None, "when": (), "expression": None})
 
 
-def _answer(rule: Rule, position: int, call: Call) -> Answer:
+def _step(layer: Layer, position: int, rule: Rule, call: Call, answer: Answer) -> Step:
+    said = tuple(parts(rule, call))
+    open_ = next((part for part in said if part.holds is None), None)
+    failed = next((part for part in said if part.holds is False), None)
+    decisive = failed or open_
+    return Step(
+        layer=layer,
+        position=position,
+        rule=rule.name,
+        action=rule.action,
+        matched=decisive.holds if decisive else True,
+        why=decisive.why if decisive else "matches",
+        parts=said,
+        answers=(answer.layer, answer.position) == (layer, position),
+    )
+
+
+def _answer(rule: Rule, position: int, call: Call, undecided: Sequence[str] = ()) -> Answer:
     if rule.action == "deny":
         return Answer(action="deny", text=f"Rule {rule.name} denies it.", rule=rule.name, position=position)
-    held = _holds(call)
+    held = (*_holds(call), *undecided)
     if call.registered and not call.known and (rule.lets_run or rule.on_timeout == "allow"):
         held = (*held, CHANGED_SINCE)
     if rule.lets_run and not held:

@@ -16,15 +16,21 @@ def understaffed(policy: Policy, workspace_id: uuid.UUID) -> list[Caution]:
     deciders = {team.name: many[team.pk] for team in Team.objects.filter(workspace_id=workspace_id)}
     teams_of = dict(Agent.objects.filter(workspace_id=workspace_id).values_list("name", "team__name"))
     found = []
-    for position, rule in enumerate(policy.rules, start=1):
-        if rule.action != "require":
-            continue
+    every = [
+        (layer, position, rule)
+        for layer, rules in policy.layers
+        for position, rule in enumerate(rules, start=1)
+        if rule.action == "require"
+    ]
+    for layer, position, rule in every:
         short = next(
             (name for name in _asked(rule, teams_of) if deciders.get(name, 0) < rule.approvals), None
         )
         if short is not None:
             words = _words(rule.approvals, short, deciders.get(short, 0))
-            found.append(Caution(position=position, rule=rule.name, code="understaffed", message=words))
+            found.append(
+                Caution(position=position, rule=rule.name, code="understaffed", message=words, layer=layer)
+            )
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from reviewhub_agents import canonical
 
-_OPEN = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas")
+OPEN = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas")
 """Keywords by which a value may have members that its `properties` do not name."""
 
 
@@ -18,7 +18,7 @@ def unknown_names(schema: str, paths: list[str]) -> list[str]:
 
 def _may_have(schema: Any, keys: list[str]) -> bool:
     for key in keys:
-        if not isinstance(schema, dict) or any(name in schema for name in _OPEN):
+        if not isinstance(schema, dict) or any(name in schema for name in OPEN):
             return schema is not False
         if key.isdecimal() and ("items" in schema or "prefixItems" in schema):
             schema = {} if "prefixItems" in schema else schema["items"]

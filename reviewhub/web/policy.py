@@ -15,6 +15,7 @@ from reviewhub_agents.canonical import BadJson
 from reviewhub.accounts.models import Agent, Team
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.core.errors import Conflict, Invalid
+from reviewhub.policies.check_conditions import check_conditions
 from reviewhub.policies.difference import Change, difference
 from reviewhub.policies.explain import Explained, explain
 from reviewhub.policies.facts import call_facts
@@ -26,19 +27,19 @@ from reviewhub.policies.rules import Policy
 from reviewhub.policies.staffing import understaffed
 from reviewhub.tools.models import Tool
 from reviewhub.web.access import actor, page
+from reviewhub.web.policy_conditions import TESTS
 from reviewhub.web.policy_form import (
     ACTIONS,
     VERDICT_WORDS,
-    RuleForm,
+    Draft,
     field_words,
-    forms_of,
     press,
     read,
-    text_of,
 )
 from reviewhub.web.render import may, show
 
-_FIELD = re.compile(r"/r(\d{1,3})-(.*)")
+_FIELD = re.compile(r"/([rg])(\d{1,3})-(.*)")
+_LAYERS = {"r": "rules", "g": "guardrails"}
 
 
 @page(Action.POLICY_READ)
@@ -63,6 +64,7 @@ def _shown(
     context = {
         "version": found,
         "rules": rules.rules,
+        "guardrails": rules.guardrails,
         "history": history(caller.workspace_id).rows,
         "changes": _changes(found) if found else [],
         "cautions": _cautions(rules, caller) if is_live and may_edit else [],
@@ -83,13 +85,13 @@ def _changes(found: PolicyVersion) -> list[tuple[Change, list[str]]]:
 
 def _again(request: HttpRequest, caller: MemberCaller, error: Invalid) -> HttpResponse:
     given = request.POST
-    rules = read(given, given.getlist)
+    draft = read(given, given.getlist)
     if error.errors:
-        errors = [f"{_place(each['path'], rules)}{each['message']}" for each in error.errors]
+        errors = [f"{_place(each['path'], draft)}{each['message']}" for each in error.errors]
     else:
         errors = [error.message]
     base, note = _number(given.get("base", "0")), given.get("note", "")
-    return _editor(request, caller, rules, base=base, note=note, errors=errors, status=error.status)
+    return _editor(request, caller, draft, base=base, note=note, errors=errors, status=error.status)
 
 
 @page(Action.POLICY_EDIT, again=_again)
@@ -103,14 +105,14 @@ def edit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
             if start.isascii() and start.isdecimal() and len(start) < 9
             else latest
         )
-        rules = forms_of(parse_policy(source.rules)) if source else []
-        return _editor(request, caller, rules, base=latest.number if latest else 0)
+        draft = Draft.of(parse_policy(source.rules)) if source else Draft([], [])
+        return _editor(request, caller, draft, base=latest.number if latest else 0)
     given = request.POST
-    rules = press(read(given, given.getlist), given.get("do", ""))
+    draft = press(read(given, given.getlist), given.get("do", ""))
     return _editor(
         request,
         caller,
-        rules,
+        draft,
         base=_number(given.get("base", "0")),
         note=given.get("note", ""),
         tried=given.get("do") == "try",
@@ -124,12 +126,12 @@ def publish(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     given = request.POST
     if given.get("do", "publish") != "publish":
         return edit(request, slug=caller.member.workspace.slug)
-    rules = read(given, given.getlist)
+    draft = read(given, given.getlist)
     number = _number(given.get("base", "0"))
     try:
         made = publish_policy(
             workspace=caller.member.workspace,
-            rules_text=text_of(rules),
+            rules_text=draft.text(),
             note=given.get("note", "").strip(),
             base=number,
             actor=actor(request, caller),
@@ -138,7 +140,7 @@ def publish(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         return _editor(
             request,
             caller,
-            rules,
+            draft,
             base=number,
             note=given.get("note", ""),
             errors=[error.message],
@@ -151,7 +153,7 @@ def publish(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
 def _editor(
     request: HttpRequest,
     caller: MemberCaller,
-    rules: list[RuleForm],
+    draft: Draft,
     *,
     base: int,
     note: str = "",
@@ -164,7 +166,9 @@ def _editor(
         Tool.objects.filter(workspace_id=workspace).order_by("name").values_list("name", flat=True).distinct()
     )
     context: dict[str, Any] = {
-        "rules": rules,
+        "draft": draft,
+        "tests": TESTS,
+        "may_guard": may(caller, Action.GUARDRAILS_EDIT),
         "base": base,
         "note": note,
         "is_draft": request.method == "POST",
@@ -178,13 +182,15 @@ def _editor(
         "given": request.POST,
     }
     try:
-        draft = parse_policy(text_of(rules))
-        context["cautions"] = _cautions(draft, caller)
+        written = parse_policy(draft.text())
+        context["cautions"] = _cautions(written, caller)
         if tried:
-            context["trial"] = _trial(request, caller, text_of(rules))
+            context["trial"] = _trial(request, caller, draft.text())
+        if wrong := check_conditions(written, workspace):
+            raise Invalid(wrong[0]["message"], errors=wrong)
     except Invalid as error:
         if not errors and request.POST.get("do") in ("check", "try"):
-            context["errors"] = [f"{_place(each['path'], rules)}{each['message']}" for each in error.errors]
+            context["errors"] = [f"{_place(each['path'], draft)}{each['message']}" for each in error.errors]
     return show(request, caller, "web/policy_edit.html", context, nav="policy", status=status)
 
 
@@ -194,7 +200,7 @@ def _cautions(rules: Policy, caller: MemberCaller) -> list[Caution]:
     names = tools.values_list("name", flat=True).distinct()
     found = cautions(rules, tools=names.filter(registered_at__isnull=False), seen=names)
     found += understaffed(rules, caller.workspace_id)
-    return sorted(found, key=lambda caution: caution.position)
+    return sorted(found, key=lambda caution: (caution.layer, caution.position))
 
 
 def _trial(request: HttpRequest, caller: MemberCaller, rules_text: str) -> Explained | None:
@@ -223,13 +229,15 @@ def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
 
 
-def _place(path: str, rules: list[RuleForm]) -> str:
+def _place(path: str, draft: Draft) -> str:
     """`/rules/2/tool`, or the form's `/r2-tool`, as `Rule 3 (Wires), tool: `."""
-    parts = _FIELD.sub(r"/rules/\1/\2", path).split("/")
-    if len(parts) < 3 or parts[1] != "rules" or not parts[2].isdecimal():
+    parts = _FIELD.sub(lambda found: f"/{_LAYERS[found[1]]}/{found[2]}/{found[3]}", path).split("/")
+    if len(parts) < 3 or parts[1] not in ("rules", "guardrails") or not parts[2].isdecimal():
         return ""
-    at = int(parts[2])
-    name = rules[at].name if at < len(rules) else ""
-    name = f" ({name})" if name and name != f"Rule {at + 1}" else ""
+    at, word = int(parts[2]), "Rule" if parts[1] == "rules" else "Guardrail"
+    name = draft.name_of(parts[1], at)
+    name = f" ({name})" if name and name != f"{word} {at + 1}" else ""
+    if parts[3:4] == ["when"] and len(parts) > 4 and parts[4].isdecimal():
+        parts[3:5] = ["condition", str(int(parts[4]) + 1)]
     rest = f", {' '.join(parts[3:]).replace('_seconds', '').replace('_', ' ')}" if len(parts) > 3 else ""
-    return f"Rule {at + 1}{name}{rest}: "
+    return f"{word} {at + 1}{name}{rest}: "

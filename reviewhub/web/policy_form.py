@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reviewhub_agents import canonical
 
 from reviewhub.core.errors import Invalid
 from reviewhub.policies.difference import Field
-from reviewhub.policies.reading import policy_text
-from reviewhub.policies.rules import Policy, Rule
+from reviewhub.policies.model import MAX_EXPRESSION
+from reviewhub.policies.rules import Condition, Policy, Rule
+from reviewhub.web import policy_conditions
+from reviewhub.web.policy_conditions import MOST_CONDITIONS, ConditionForm
 
 MOST_RULES = 200
 VERDICTS = ("approve", "edit", "reject", "respond")
@@ -40,6 +42,9 @@ class RuleForm:
     tool: str = ""
     agent: str = ""
     environment: str = ""
+    agent_team: str = ""
+    when: tuple[ConditionForm, ...] = ()
+    expression: str = ""
     action: str = "require"
     team: str = ""
     approvals: str = "1"
@@ -55,8 +60,16 @@ class RuleForm:
     def catches_all(self) -> bool:
         """Whether no call gets past this rule."""
         return (
-            self.tool.strip() == "*" and not self.agent and not self.environment.strip() and not self.lets_run
+            self.tool.strip() == "*"
+            and not (self.agent or self.agent_team or self.environment.strip())
+            and not (self.when or self.expression.strip())
+            and not self.lets_run
         )
+
+    @property
+    def lines(self) -> tuple[ConditionForm, ...]:
+        """Its conditions, and an empty line for one more."""
+        return (*self.when, ConditionForm()) if len(self.when) < MOST_CONDITIONS else self.when
 
     @property
     def lets_run(self) -> bool:
@@ -71,6 +84,9 @@ class RuleForm:
             tool=rule.tool,
             agent=rule.agent or "",
             environment=rule.environment or "",
+            agent_team=rule.agent_team or "",
+            when=tuple(map(ConditionForm.of, rule.when)),
+            expression=rule.expression or "",
             action=rule.action,
             team=rule.team or "",
             approvals=str(rule.approvals),
@@ -84,9 +100,11 @@ class RuleForm:
     def tree(self) -> dict[str, Any]:
         """The rule as the policy's text has it. Raises Invalid for what is no number and no duration."""
         found: dict[str, Any] = {"name": self.name.strip(), "tool": self.tool.strip(), "action": self.action}
-        for name, value in (("agent", self.agent.strip()), ("environment", self.environment.strip())):
-            if value:
+        for name in ("agent", "agent_team", "environment", "expression"):
+            if value := getattr(self, name).strip():
                 found[name] = value
+        if self.when:
+            found["when"] = [condition.tree() for condition in self.when]
         if self.action != "require":
             return found
         if self.team:
@@ -103,16 +121,38 @@ class RuleForm:
         return found
 
 
-def forms_of(policy: Policy) -> list[RuleForm]:
-    """All rules of a policy as fields."""
-    return [RuleForm.of(rule) for rule in policy.rules]
+@dataclass(frozen=True)
+class Draft:
+    """Both layers of a policy as fields."""
+
+    guardrails: list[RuleForm]
+    rules: list[RuleForm]
+
+    @classmethod
+    def of(cls, policy: Policy) -> Draft:
+        """A published policy as fields."""
+        return cls(list(map(RuleForm.of, policy.guardrails)), list(map(RuleForm.of, policy.rules)))
+
+    def name_of(self, layer: str, at: int) -> str:
+        """The name of a rule, for a message about it; empty where there is none."""
+        rules = self.rules if layer == "rules" else self.guardrails
+        return rules[at].name if at < len(rules) else ""
+
+    def text(self) -> str:
+        """The policy's text, to be read by `parse_policy`. Raises Invalid naming the layer, the rule and the field."""
+        layers = {"guardrails": _trees("guardrails", self.guardrails), "rules": _trees("rules", self.rules)}
+        return canonical.dumps({layer: rules for layer, rules in layers.items() if rules or layer == "rules"})
 
 
-def read(given: Mapping[str, Any], lists: Any) -> list[RuleForm]:
-    """The rules as they were filled in. `lists(name)` gives the ticked boxes of one name."""
-    count = str(given.get("count", "0"))
+def read(given: Mapping[str, Any], lists: Any) -> Draft:
+    """The draft as it was filled in. `lists(name)` gives the ticked boxes of one name."""
+    return Draft(_layer(given, lists, "gcount", "g"), _layer(given, lists, "count", "r"))
+
+
+def _layer(given: Mapping[str, Any], lists: Any, counted: str, letter: str) -> list[RuleForm]:
+    count = str(given.get(counted, "0"))
     many = min(int(count), MOST_RULES) if count.isascii() and count.isdecimal() and len(count) < 5 else 0
-    return [_rule(given, lists, f"r{at}-") for at in range(many)]
+    return [_rule(given, lists, f"{letter}{at}-") for at in range(many)]
 
 
 def _rule(given: Mapping[str, Any], lists: Any, prefix: str) -> RuleForm:
@@ -124,6 +164,9 @@ def _rule(given: Mapping[str, Any], lists: Any, prefix: str) -> RuleForm:
         tool=text("tool"),
         agent=text("agent"),
         environment=text("environment"),
+        agent_team=text("agent_team"),
+        when=policy_conditions.read(given, prefix),
+        expression=str(given.get(prefix + "expression", ""))[: MAX_EXPRESSION + 100],
         action=text("action"),
         team=text("team"),
         approvals=text("approvals"),
@@ -135,9 +178,16 @@ def _rule(given: Mapping[str, Any], lists: Any, prefix: str) -> RuleForm:
     )
 
 
-def press(rules: list[RuleForm], button: str) -> list[RuleForm]:
-    """The rules after a button: `add`, `up-3`, `down-3`, `remove-3`; any other leaves them."""
-    rules = list(rules)
+def press(draft: Draft, button: str) -> Draft:
+    """The draft after a button: `add`, `up-3`, `down-3`, `remove-3`; for guardrails `gadd` and `gremove-3`, since they
+    have no order. Any other leaves it."""
+    if button.startswith("g"):
+        return replace(draft, guardrails=_pressed(draft.guardrails, button[1:]))
+    return replace(draft, rules=_pressed(draft.rules, button))
+
+
+def _pressed(given: list[RuleForm], button: str) -> list[RuleForm]:
+    rules = list(given)
     if button == "add" and len(rules) < MOST_RULES:
         return _with_new(rules)
     match = _BUTTON.fullmatch(button)
@@ -160,21 +210,15 @@ def _with_new(rules: list[RuleForm]) -> list[RuleForm]:
     return [*rules[:at], RuleForm(deadline="1 d", is_new=True), *rules[at:]]
 
 
-def text_of(rules: list[RuleForm]) -> str:
-    """The policy's text, to be read by `parse_policy`. Raises Invalid naming the rule and field."""
+def _trees(layer: str, rules: list[RuleForm]) -> list[dict[str, Any]]:
     trees = []
     for at, rule in enumerate(rules):
         try:
             trees.append(rule.tree())
         except Invalid as error:
             path = error.errors[0]["path"] if error.errors else ""
-            raise Invalid.at(f"/rules/{at}{path}", error.errors[0]["message"]) from error
-    return canonical.dumps({"rules": trees})
-
-
-def text_of_policy(policy: Policy) -> str:
-    """The canonical text of a published policy."""
-    return policy_text(policy)
+            raise Invalid.at(f"/{layer}/{at}{path}", error.errors[0]["message"]) from error
+    return trees
 
 
 def seconds_of(text: str) -> int:
@@ -213,6 +257,8 @@ def _said(name: str, value: Any) -> str:
         return duration_words(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if name == "when":
+        return "; ".join(str(Condition.model_validate_json(canonical.dumps(one))) for one in value) or "any"
     if isinstance(value, list):
         return ", ".join(dict(VERDICT_WORDS).get(one, str(one)) for one in value)
     return dict(ACTIONS).get(value, str(value)) if name == "action" else str(value)

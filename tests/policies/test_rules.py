@@ -214,9 +214,10 @@ def test_the_explanation_says_what_each_rule_said():
     ]
 
 
-def test_the_explanation_ends_at_the_rule_that_answered():
+def test_the_explanation_says_which_rule_answered():
     explanation = explain(HOUSE, READ)
-    assert [step.matched for step in explanation.steps] == [False, True]
+    assert [step.matched for step in explanation.steps] == [False, True, False]
+    assert [step.answers for step in explanation.steps] == [False, True, False]
     assert explanation.answer == evaluate(HOUSE, READ)
 
 

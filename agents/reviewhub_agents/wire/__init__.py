@@ -172,7 +172,7 @@ from .runs import (
     SpentOut,
     TouchedCall,
 )
-from .tools import ExplainBody, ExplainOut, RequirementOut, Retry, ToolOut, ToolRegister
+from .tools import ExplainBody, ExplainOut, PartOut, RequirementOut, Retry, StepOut, ToolOut, ToolRegister
 
 __all__ = [
     "MAX_BULK",
@@ -265,6 +265,7 @@ __all__ = [
     "OutcomeBody",
     "OutcomeOut",
     "OutcomeStatus",
+    "PartOut",
     "PauseBody",
     "PauseOut",
     "PauseState",
@@ -327,6 +328,7 @@ __all__ = [
     "StateSchemaOut",
     "StateSchemaRef",
     "StepMark",
+    "StepOut",
     "StepStatus",
     "StepWritten",
     "TierBytes",

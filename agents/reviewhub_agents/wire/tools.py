@@ -69,6 +69,27 @@ class RequirementOut(Wire):
     on_timeout: Annotated[str, Field(pattern="^(deny|allow)$")] = "deny"
 
 
+class PartOut(Wire):
+    """What one part of a rule (tool, agent, environment, a condition, …) said. `holds` null: it cannot be decided."""
+
+    what: Name
+    holds: bool | None
+    why: Text
+
+
+class StepOut(Wire):
+    """What one rule said. `matched` null: it cannot be decided. `answers`: the answer is this one's."""
+
+    layer: Annotated[str, Field(pattern="^(guardrail|rule)$")]
+    position: Positive
+    rule: Title
+    action: PolicyOutcomeField
+    matched: bool | None
+    why: Text
+    answers: bool = False
+    parts: list[PartOut] = []
+
+
 class ExplainOut(Wire):
     """What policy would answer, and why."""
 
@@ -76,3 +97,4 @@ class ExplainOut(Wire):
     because: Because
     policy_version: Count = 0
     requirement: RequirementOut | None = None
+    steps: list[StepOut] = []

@@ -1,0 +1,96 @@
+"""The arguments of one call, as conditions see them: read once, numbers only if every reader reads the same. Pure."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import cached_property
+from time import thread_time
+from typing import Any, Final
+
+from reviewhub_agents import canonical
+
+MISSING: Final = object()
+MOST_SECONDS: Final = 0.015
+"""What all conditions on one call may take together; what is left then counts as not decided."""
+_INT64 = Decimal(2**63)
+_DOUBLE_STEPS = Decimal(2**53)
+
+
+class Inexact(ValueError):
+    """A number that an int64 or a double cannot hold exactly: whoever runs the call may read another one."""
+
+
+class Arguments:
+    """The canonical text of a call's arguments, and how much time conditions have spent on them."""
+
+    def __init__(self, text: str) -> None:
+        """`text` as it was validated, and as the tool gets it."""
+        self.text = text
+        self.seconds = 0.0
+        self.given: tuple[dict[str, str], Any] | None = None
+
+    @cached_property
+    def tree(self) -> canonical.Tree:
+        """The value."""
+        return canonical.reread(self.text)
+
+    @cached_property
+    def plain(self) -> Any:
+        """The value with int and float for its numbers. Raises Inexact, naming the path."""
+        return _plain(self.tree, "")
+
+    @cached_property
+    def values(self) -> int:
+        """How many values it has, at least."""
+        return self.text.count(",") + self.text.count("[") + self.text.count("{") + 1
+
+    def at(self, path: str) -> Any:
+        """The value at a dotted path, MISSING where there is none."""
+        found: Any = self.tree
+        for key in path.split("."):
+            if isinstance(found, dict):
+                found = found.get(key, MISSING)
+            elif isinstance(found, list) and key.isascii() and key.isdecimal() and len(key) < 7:
+                found = found[int(key)] if int(key) < len(found) else MISSING
+            else:
+                return None if found is None else MISSING
+        return found
+
+    def spend(self, since: float) -> None:
+        """Counts the time since `since` (of `thread_time`)."""
+        self.seconds += thread_time() - since
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the time for conditions is used up."""
+        return self.seconds > MOST_SECONDS
+
+
+def number(value: canonical.Number) -> int | float:
+    """The number, as int where it is whole. Raises Inexact for one that int64 and double cannot hold exactly."""
+    exact = Decimal(value.literal)
+    if exact == exact.to_integral_value() and -_INT64 <= exact < _INT64:
+        return int(exact)
+    if abs(exact) >= _DOUBLE_STEPS:
+        raise Inexact(f"{_short(value.literal)} is more than 64 bits hold exactly")
+    near = float(exact)
+    if Decimal(repr(near)) != exact:
+        raise Inexact(f"{_short(value.literal)} has more digits than 64 bits hold exactly")
+    return near
+
+
+def _plain(tree: canonical.Tree, path: str) -> Any:
+    if isinstance(tree, canonical.Number):
+        try:
+            return number(tree)
+        except Inexact as error:
+            raise Inexact(f"{path or 'it'}: {error}") from error
+    if isinstance(tree, dict):
+        return {key: _plain(value, f"{path}.{key}".lstrip(".")) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_plain(value, f"{path}.{at}".lstrip(".")) for at, value in enumerate(tree)]
+    return tree
+
+
+def _short(literal: str) -> str:
+    return literal if len(literal) <= 40 else literal[:40] + "…"

@@ -1,0 +1,135 @@
+"""Conditions against the schemas of the tools that they are about, while a mistake is still a form error."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from reviewhub_agents import canonical
+
+from reviewhub.policies import expressions
+from reviewhub.policies.arguments import Arguments
+from reviewhub.policies.expressions import BadExpression
+from reviewhub.policies.index import is_about
+from reviewhub.policies.model import NUMBER_TESTS, PRESENCE_TESTS, TEXT_TESTS, Condition, Policy, Rule
+from reviewhub.policies.schema_paths import TYPES, sample, types_at
+from reviewhub.tools.models import Tool
+from reviewhub.tools.placeholders import unknown_names
+
+MOST_TOOLS = 20
+"""Of how many tools that a pattern matches an expression is tried on samples."""
+Error = dict[str, str]
+_WORDS = {"string": "a text", "number": "a number", "integer": "a whole number", "boolean": "true or false",
+          "array": "a list", "object": "an object", "null": "null"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Described:
+    """A tool with a schema: what conditions can be checked against."""
+
+    agent: str
+    name: str
+    schema: str
+
+    @property
+    def tree(self) -> Any:
+        """The schema as a value."""
+        return canonical.to_python(canonical.reread(self.schema))
+
+
+def check_conditions(policy: Policy, workspace_id: uuid.UUID) -> list[Error]:
+    """What is wrong with the conditions of a policy, as {path, code, message}; empty when they can be used."""
+    conditional = [rule for _, rules in policy.layers for rule in rules if rule.has_conditions]
+    tools = described(workspace_id) if conditional else []
+    return [
+        {**error, "path": f"/{layer}/{at}{error['path']}"}
+        for layer, rules in policy.layers
+        for at, rule in enumerate(rules)
+        if rule.has_conditions
+        for error in errors_of(rule, tools)
+    ]
+
+
+def described(workspace_id: uuid.UUID) -> list[Described]:
+    """The registered tools of a workspace that have a schema."""
+    rows = Tool.objects.filter(workspace_id=workspace_id, registered_at__isnull=False).exclude(schema="")
+    return [Described(*row) for row in rows.order_by("name").values_list("agent__name", "name", "schema")]
+
+
+def errors_of(rule: Rule, tools: list[Described]) -> Iterator[Error]:
+    """What is wrong with the conditions of one rule, for the tools that it is about."""
+    about = [tool for tool in tools if rule.agent in (None, tool.agent) and is_about(rule, tool.name)][
+        :MOST_TOOLS
+    ]
+    for at, condition in enumerate(rule.when):
+        path = condition.path.split(".")
+        if about and all(unknown_names(tool.schema, [condition.path]) for tool in about):
+            yield _unknown(f"/when/{at}/path", condition.path, about)
+        elif about and (said := _wrong_type(condition, [types_at(tool.tree, path) for tool in about])):
+            yield {"path": f"/when/{at}/value", "code": "wrong_type", "message": said}
+    if rule.expression is not None:
+        yield from _expression_errors(rule.expression, about)
+
+
+def _wrong_type(condition: Condition, found: list[frozenset[str]]) -> str:
+    """Why no value that the schemas allow passes this test; empty when one may."""
+    wanted = _wanted(condition)
+    types = frozenset().union(*found)
+    if types & wanted:
+        return ""
+    test = condition.test.replace("_", " ")
+    return f"{condition.path} is {_in_words(types)}, and “{test}” needs {_in_words(wanted)}."
+
+
+def _in_words(types: frozenset[str]) -> str:
+    return " or ".join(_WORDS.get(kind, kind) for kind in TYPES if kind in types)
+
+
+def _wanted(condition: Condition) -> frozenset[str]:
+    if condition.test in PRESENCE_TESTS:
+        return frozenset(TYPES)
+    if condition.test in NUMBER_TESTS:
+        return frozenset({"number", "integer", "string"})
+    if condition.test in TEXT_TESTS:
+        return frozenset({"string", "array"} if condition.test.startswith("contains") else {"string"})
+    values = condition.value if isinstance(condition.value, tuple) else (condition.value,)
+    return frozenset(kind for value in values for kind in _kinds(value))
+
+
+def _kinds(value: object) -> tuple[str, ...]:
+    if isinstance(value, bool):
+        return ("boolean",)
+    return ("string",) if isinstance(value, str) else ("number", "integer")
+
+
+def _expression_errors(text: str, about: list[Described]) -> Iterator[Error]:
+    try:
+        ready = expressions.compiled(text)
+    except BadExpression as error:
+        yield {"path": "/expression", "code": "bad_expression", "message": f"The expression {error}."}
+        return
+    for path in ready.paths:
+        if about and all(unknown_names(tool.schema, [".".join(path)]) for tool in about):
+            yield _unknown("/expression", ".".join(path), about)
+            return
+    failures = [failure for tool in about if (failure := _failure(text, tool))]
+    if about and len(failures) == len(about):
+        yield {"path": "/expression", "code": "wrong_type", "message": failures[0]}
+
+
+def _failure(text: str, tool: Described) -> str:
+    """How the expression fails on samples of a tool's arguments because of their types; empty when it does not."""
+    about = dict.fromkeys(("tool", "effect", "agent", "team", "environment"), "x")
+    for whole in (True, False):
+        given = canonical.dumps(sample(tool.tree, whole=whole))
+        said = expressions.run(text, Arguments(given), about)
+        if said.holds is None and "overload" in said.why.lower():
+            return f"Tried on {given[:200]} for {tool.name}: {said.why}."
+    return ""
+
+
+def _unknown(place: str, path: str, about: list[Described]) -> Error:
+    names = ", ".join(dict.fromkeys(tool.name for tool in about[:3]))
+    return {"path": place, "code": "unknown_path", "message": f"Calls of {names} have no “{path}”."}

@@ -1,0 +1,79 @@
+"""What a tool's schema says of a path in its arguments, and sample arguments that it takes. Pure.
+
+A schema is the agent's. Where it can mean more than this reads out of it (`$ref`, `anyOf`, …) nothing is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from reviewhub.tools.placeholders import OPEN
+
+TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
+_SAMPLES: dict[str, Any] = {"string": "1", "number": 1.5, "integer": 1, "boolean": True, "null": None}
+_FORMATS = {"date-time": "2026-01-31T12:00:00Z", "date": "2026-01-31", "time": "12:00:00Z", "duration": "60s"}
+_DEEPEST = 6
+
+
+def types_at(schema: Any, keys: Sequence[str]) -> frozenset[str]:
+    """The types that the value at a path may have, by name; all of them where the schema does not say."""
+    for key in keys:
+        if not isinstance(schema, dict) or any(name in schema for name in OPEN):
+            return frozenset(TYPES)
+        if key.isdecimal() and "items" in schema and "prefixItems" not in schema:
+            schema = schema["items"]
+        elif isinstance(schema.get("properties"), dict) and key in schema["properties"]:
+            schema = schema["properties"][key]
+        else:
+            return frozenset(TYPES)
+    return _types(schema)
+
+
+def sample(schema: Any, *, whole: bool, depth: int = 0) -> Any:
+    """A value that the schema takes, as far as that is easily told. `whole`: with whole numbers where it can."""
+    if not isinstance(schema, dict):
+        return "1"
+    for key in ("const", "default"):
+        if key in schema:
+            return schema[key]
+    for key in ("enum", "examples"):
+        if isinstance(schema.get(key), list) and schema[key]:
+            return schema[key][0]
+    kinds = _types(schema)
+    if "properties" in schema or kinds == {"object"}:
+        return _sample_object(schema, whole, depth)
+    if kinds == {"array"}:
+        return [sample(schema.get("items", {}), whole=whole, depth=depth + 1)] if depth < _DEEPEST else []
+    kind = next((kind for kind in TYPES if kind in kinds), "string")
+    if kind == "string":
+        return _FORMATS.get(str(schema.get("format")), "1")
+    return 1 if kind == "number" and whole else _SAMPLES.get(kind, {})
+
+
+def _sample_object(schema: dict[str, Any], whole: bool, depth: int) -> dict[str, Any]:
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or depth >= _DEEPEST:
+        return {}
+    return {name: sample(part, whole=whole, depth=depth + 1) for name, part in properties.items()}
+
+
+def _types(schema: Any) -> frozenset[str]:
+    if not isinstance(schema, dict) or any(name in schema for name in OPEN):
+        return frozenset(TYPES)
+    said = schema.get("type")
+    if said is None and isinstance(schema.get("enum"), list):
+        return frozenset(_type_of(value) for value in schema["enum"])
+    if said is None:
+        return frozenset(TYPES)
+    return frozenset([said] if isinstance(said, str) else said)
+
+
+def _type_of(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "string"
+    if value is None:
+        return "null"
+    return "array" if isinstance(value, list) else "object" if isinstance(value, dict) else "number"

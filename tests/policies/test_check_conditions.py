@@ -1,0 +1,100 @@
+"""Conditions against the schemas of tools: a mistake is refused with its place and the expected type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from reviewhub_agents import canonical
+
+from reviewhub.core.errors import Invalid
+from reviewhub.policies.check_conditions import Described, errors_of
+from reviewhub.policies.model import Rule
+from reviewhub.policies.models import PolicyVersion
+from reviewhub.tools.models import Tool
+from tests.policies.conftest import Publish
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "amount": {"type": "number"},
+        "count": {"type": "integer"},
+        "note": {"type": "string"},
+        "fast": {"type": "boolean"},
+        "customer": {"type": "object", "properties": {"country": {"enum": ["DE", "FR"]}}},
+        "items": {"type": "array", "items": {"type": "object", "properties": {"sku": {"type": "string"}}}},
+        "day": {"type": "string", "format": "date-time"},
+    },
+}
+REFUND = Described("Shop", "refund", canonical.dumps(SCHEMA))
+OPEN = Described("Shop", "open", canonical.dumps({"type": "object", "anyOf": [{}, {}]}))
+
+
+def wrong(tools: list[Described], **fields: Any) -> list[tuple[str, str, str]]:
+    rule = Rule(name="r", tool=fields.pop("tool", "*"), action="require", **fields)
+    return [(error["path"], error["code"], error["message"]) for error in errors_of(rule, tools)]
+
+
+def when(path: str, test: str, value: Any = None) -> dict[str, Any]:
+    return {"when": ({"path": path, "test": test, "value": value},)}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        when("amount", "is_over", 5), when("count", "is", 5), when("note", "contains", "x"), when("fast", "is", True),
+        when("customer.country", "is_one_of", ("DE", "AT")), when("items.0.sku", "starts_with", "G"),
+        when("items", "contains", "x"), when("note", "is_over", 5), when("note", "is_missing"),
+        {"expression": "args.amount > 5 && args.items.exists(i, i.sku == 'x')"},
+        {"expression": "timestamp(args.day) > timestamp('2026-01-01T00:00:00Z')"},
+        {"expression": "args.customer.country in ['DE', 'FR'] || args.fast"},
+    ],
+)  # fmt: skip
+def test_what_the_schema_allows(fields: dict[str, Any]) -> None:
+    assert wrong([REFUND], **fields) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "code", "said"),
+    [
+        (when("amout", "is_over", 5), "/when/0/path", "unknown_path", "Calls of refund have no “amout”."),
+        (when("customer.land", "is", "DE"), "/when/0/path", "unknown_path", "customer.land"),
+        (
+            when("fast", "is_over", 5),
+            "/when/0/value",
+            "wrong_type",
+            "fast is true or false, and “is over” needs",
+        ),
+        (
+            when("amount", "is", "5"),
+            "/when/0/value",
+            "wrong_type",
+            "amount is a number, and “is” needs a text.",
+        ),
+        (when("customer", "contains", "x"), "/when/0/value", "wrong_type", "customer is an object"),
+        ({"expression": "args.amout > 5"}, "/expression", "unknown_path", "amout"),
+        ({"expression": "args.note > 5"}, "/expression", "wrong_type", "Tried on"),
+        ({"expression": "args.amount * 1.1 > 5.0"}, "/expression", "wrong_type", "Tried on"),
+        ({"expression": "args.amount >"}, "/expression", "bad_expression", "Syntax error"),
+    ],
+)
+def test_what_it_does_not(fields: dict[str, Any], path: str, code: str, said: str) -> None:
+    ((where, what, message),) = wrong([REFUND], **fields)
+    assert (where, what) == (path, code) and said in message
+
+
+def test_what_one_of_several_tools_may_have_is_taken() -> None:
+    assert wrong([REFUND, OPEN], **when("amout", "is_over", 5)) == []
+    assert wrong([], **when("amout", "is_over", 5)) == []
+    assert wrong([REFUND], tool="other.*", **when("amout", "is_over", 5)) == []
+    assert wrong([REFUND], agent="Other", **when("amout", "is_over", 5)) == []
+
+
+def test_publishing_refuses_it_and_stores_nothing(agent: Any, put_in_force: Publish) -> None:
+    Tool.objects.filter(name="refund").update(schema=REFUND.schema)
+    bad = {"name": "Big", "tool": "refund", "action": "require"}
+    with pytest.raises(Invalid) as refused:
+        put_in_force({"name": "a", "tool": "*", "action": "deny"}, bad | when("amout", "is_over", 5))
+    assert refused.value.errors[0]["path"] == "/rules/1/when/0/path"
+    assert not PolicyVersion.objects.exists()
+    put_in_force(bad | when("amount", "is_over", 5))

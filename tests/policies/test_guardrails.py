@@ -1,0 +1,215 @@
+"""Two layers: all guardrails apply, the strictest wins, and no rule and no guardrail loosens anything."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reviewhub.core.errors import Invalid
+from reviewhub.policies.arguments import Arguments
+from reviewhub.policies.model import VERDICTS, Condition, Policy, Rule
+from reviewhub.policies.reading import cautions, parse_policy
+from reviewhub.policies.rules import Answer, Call, evaluate, explain, possible
+
+STRICTNESS = {"allow": 0, "observe": 0, "require": 1, "deny": 2}
+ARGUMENTS = ("{}", '{"a":null}', '{"a":1}', '{"a":600}', '{"a":"x"}', '{"a":1E99}')
+
+
+def call(tool: str = "refund", arguments: str = "{}", **fields) -> Call:
+    given = {
+        "tool": tool, "registered": True, "known": True, "effect": "once", "agent": "a", "agent_team": "Support",
+        "environment": "production", "arguments": Arguments(arguments),
+    }  # fmt: skip
+    return Call(**(given | fields))
+
+
+def rule(name: str, tool: str = "refund", action: str = "require", **fields) -> Rule:
+    return Rule(name=name, tool=tool, action=action, **fields)
+
+
+conditions = st.sampled_from(
+    [(), (Condition(path="a", test="is_over", value=500),), (Condition(path="a", test="is_there"),)]
+)
+expressions = st.sampled_from([None, "args.a < 100", "environment == 'production'"])
+asks = st.fixed_dictionaries(
+    {
+        "team": st.sampled_from([None, "Finance"]),
+        "approvals": st.integers(1, 3),
+        "deny_threshold": st.integers(1, 3),
+        "deadline_seconds": st.integers(1, 100),
+        "allowed_decisions": st.sampled_from([VERDICTS, ("approve", "reject"), ("reject", "edit")]),
+        "four_eyes": st.booleans(),
+    }
+)
+about = st.fixed_dictionaries(
+    {
+        "tool": st.sampled_from(["*", "refund", "re*", "mail.*", "REFUND"]),
+        "environment": st.sampled_from([None, "production", "staging"]),
+        "when": conditions,
+        "expression": expressions,
+    }
+)
+
+
+@st.composite
+def some_rule(draw, actions=("allow", "observe", "require", "deny")):
+    action = draw(st.sampled_from(actions))
+    more = draw(asks) if action == "require" else {}
+    if action == "require" and "allow" in actions:
+        more["on_timeout"] = draw(st.sampled_from(["deny", "allow"]))
+    return draw(about) | {"action": action} | more
+
+
+def named(given: list[dict]) -> tuple[Rule, ...]:
+    return tuple(Rule(name=f"r{at}", **fields) for at, fields in enumerate(given))
+
+
+some_rules = st.lists(some_rule(), max_size=4).map(named)
+some_guardrails = st.lists(some_rule(actions=("require", "deny")), max_size=3).map(named)
+calls = st.builds(call, st.sampled_from(["refund", "mail.send", "Refund"]), st.sampled_from(ARGUMENTS))
+
+
+def no_looser(before: Answer, after: Answer) -> bool:
+    """Whether everything that `before` asked for is still asked for."""
+    if STRICTNESS[after.action] != STRICTNESS[before.action]:
+        return STRICTNESS[after.action] > STRICTNESS[before.action]
+    old, new = before.requirement, after.requirement
+    if old is None or new is None:
+        return before.action == after.action
+    return (
+        new.approvals >= old.approvals
+        and new.deny_threshold <= old.deny_threshold
+        and (new.four_eyes or not old.four_eyes)
+        and (new.on_timeout == "deny" or old.on_timeout == "allow")
+        and set(new.allowed_decisions) <= {*old.allowed_decisions, "reject"}
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(rules=some_rules, guardrails=some_guardrails, more=some_guardrails, asked=calls)
+def test_adding_a_guardrail_never_frees_anything(rules, guardrails, more, asked):
+    added = tuple(one.model_copy(update={"name": f"more {one.name}"}) for one in more)
+    before = evaluate(Policy(guardrails=guardrails, rules=rules), asked)
+    after = evaluate(Policy(guardrails=guardrails + added, rules=rules), asked)
+    assert no_looser(before, after)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rules=some_rules, guardrails=some_guardrails, asked=calls, data=st.data())
+def test_the_order_of_guardrails_does_not_matter_for_what_is_asked(rules, guardrails, asked, data):
+    shuffled = tuple(data.draw(st.permutations(guardrails)))
+    first = evaluate(Policy(guardrails=guardrails, rules=rules), asked)
+    second = evaluate(Policy(guardrails=shuffled, rules=rules), asked)
+    assert no_looser(first, second) and no_looser(second, first)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rules=some_rules, asked=calls, data=st.data())
+def test_rules_with_the_same_places_answer_the_same_in_any_order_of_writing(rules, asked, data):
+    placed = [
+        json.loads(one.model_dump_json(exclude_unset=True)) | {"place": 10 * at + 10}
+        for at, one in enumerate(rules)
+    ]
+    shuffled = data.draw(st.permutations(placed))
+    read = [parse_policy(json.dumps({"rules": order})) for order in (placed, shuffled)]
+    assert read[0] == read[1]
+    assert evaluate(read[0], asked) == evaluate(read[1], asked) == evaluate(Policy(rules=rules), asked)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rules=some_rules, guardrails=some_guardrails, asked=calls)
+def test_explaining_says_the_same_and_names_the_rule(rules, guardrails, asked):
+    policy = Policy(guardrails=guardrails, rules=rules)
+    found = explain(policy, asked)
+    assert found.answer == evaluate(policy, asked)
+    assert len(found.steps) == len(rules) + len(guardrails)
+    answering = [step for step in found.steps if step.answers]
+    assert [step.rule for step in answering] == ([found.answer.rule] if found.answer.rule else [])
+    assert all(step.matched is not False for step in answering)
+    assert found.answer.action in {answer.action for answer in possible(policy, asked)} | {"require"}
+
+
+def test_the_strictest_of_both_layers_wins():
+    big = (Condition(path="a", test="is_over", value=500),)
+    policy = Policy(
+        guardrails=(
+            rule("Big", when=big, team="Finance", approvals=2),
+            rule("Eyes", "re*", four_eyes=True, deadline_seconds=60),
+            rule("Never", "drop*", "deny"),
+        ),
+        rules=(rule("Free", action="allow"), rule("Slow", "*", approvals=3, team="Support")),
+    )
+    small, large = evaluate(policy, call(arguments='{"a":1}')), evaluate(policy, call(arguments='{"a":600}'))
+    assert small.requirement is not None and large.requirement is not None
+    assert (small.layer, small.rule, small.requirement.approvals) == ("guardrail", "Eyes", 1)
+    assert (large.rule, large.requirement.team, large.requirement.approvals) == ("Big", "Finance", 2)
+    assert large.requirement.four_eyes and large.requirement.deadline_seconds == 60
+    assert evaluate(policy, call("DROP_all")).text == "Guardrail Never denies it."
+
+
+def test_a_guardrail_that_cannot_be_decided_holds():
+    on_amount = {"when": (Condition(path="a", test="is_over", value=500),)}
+    free = rule("Free", action="allow")
+    for action in ("deny", "require"):
+        policy = Policy(guardrails=(rule("G", action=action, **on_amount),), rules=(free,))
+        assert evaluate(policy, call(arguments='{"a":1}')).action == "allow"
+        answer = evaluate(policy, call(arguments="{}"))
+        assert answer.action == "require" and "a is missing" in answer.text
+
+
+def test_a_rule_that_cannot_be_decided_holds_whatever_comes_after_it():
+    on_amount = {"when": (Condition(path="a", test="is_at_most", value=500),)}
+    free = rule("Free", "*", "allow")
+    for action in ("allow", "deny", "observe"):
+        answer = evaluate(Policy(rules=(rule("First", action=action, **on_amount), free)), call())
+        assert answer.action == "require" and "rule First cannot be decided: a is missing" in answer.text
+    silent = rule("First", deadline_seconds=60, on_timeout="allow", team="Finance", **on_amount)
+    answer = evaluate(Policy(rules=(silent, free)), call())
+    assert answer.requirement is not None
+    assert (answer.requirement.team, answer.requirement.on_timeout) == ("Finance", "deny")
+    denied = evaluate(
+        Policy(rules=(rule("First", action="allow", **on_amount), rule("No", "*", "deny"))), call()
+    )
+    assert denied.action == "deny"
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ({"guardrails": [{"name": "G", "tool": "*", "action": "allow"}], "rules": []}, "denies or requires"),
+        ({"guardrails": [{"name": "G", "tool": "*", "action": "require", "deadline_seconds": 9,
+                          "on_timeout": "allow"}], "rules": []}, "nobody answers"),
+        ({"rules": [{"name": "A", "tool": "*", "action": "deny", "place": 1},
+                    {"name": "B", "tool": "*", "action": "allow", "place": 1}]}, "both at place 1"),
+        ({"rules": [{"name": "A", "tool": "*", "action": "deny", "place": 1},
+                    {"name": "B", "tool": "*", "action": "allow"}]}, "has no place"),
+        ({"rules": [{"name": "A", "tool": "*", "action": "deny",
+                     "when": [{"path": "a", "test": "is_over", "value": "5"}]}]}, "needs a number"),
+    ],
+)  # fmt: skip
+def test_what_is_no_policy(policy, said):
+    with pytest.raises(Invalid, match=said):
+        parse_policy(json.dumps(policy))
+
+
+def test_a_number_that_would_be_read_as_another_is_refused():
+    text = '{"rules":[{"name":"A","tool":"*","action":"deny","when":[{"path":"a","test":"is","value":%s}]}]}'
+    with pytest.raises(Invalid, match="64 bits") as refused:
+        parse_policy(text % "0.1000000000000000000001")
+    assert refused.value.errors[0]["path"] == "/rules/0/when/0/value"
+    parse_policy(text % "0.1")
+
+
+def test_rules_that_hide_others_are_warned_of_also_with_conditions():
+    small = (Condition(path="a", test="is_at_most", value=5),)
+    for first, second in itertools.product((small, ()), repeat=2):
+        policy = Policy(rules=(rule("One", when=first), rule("Two", action="allow", when=second)))
+        hidden = [caution.code for caution in cautions(policy)] == ["hidden"]
+        assert hidden == (first in ((), second)), (first, second)
+    guarded = Policy(guardrails=(rule("G", "re*"),), rules=(rule("Free", action="allow"),))
+    (caution,) = cautions(guarded)
+    assert (caution.code, caution.where) == ("guarded", "Rule 1, Free")
