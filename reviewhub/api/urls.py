@@ -49,6 +49,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run>/plans/<int:version>/restore", plans.RestorePlan.as_view()),
     path("pauses/<uuid:pause>", pauses.OnePause.as_view()),
     path("tool-calls/<uuid:call>", calls.OneCall.as_view()),
+    path("tool-calls/<uuid:call>/policy", calls.Why.as_view()),
     path("tool-calls/<uuid:call>/consume", calls.Consume.as_view()),
     path("tool-calls/<uuid:call>/progress", calls.Progress.as_view()),
     path("tool-calls/<uuid:call>/outcome", calls.Outcome.as_view()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from reviewhub_agents import canonical, wire
@@ -13,6 +14,10 @@ from reviewhub.policies.explain import Explained
 from reviewhub.policies.explain import explain as explain_policy
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.rules import Step
+from reviewhub.toolcalls.claims import failed_checks
+from reviewhub.toolcalls.models import ToolCall
+from reviewhub.toolcalls.queries import arguments_of
+from reviewhub.tools.models import Tool
 from reviewhub.tools.see import known
 
 
@@ -27,6 +32,25 @@ def explain(*, agent: Agent, environment: str, body: wire.ExplainBody) -> wire.E
         workspace_id=agent.workspace_id, agent=agent, environment=environment, call=read.facts
     )
     return explained(found)
+
+
+def explain_call(call: ToolCall) -> Explained:
+    """Why a call was or was not held: what the version that answered it says to it, rule by rule.
+
+    Arguments are those of its newest version; what is known of its tool is what is known today.
+    """
+    tool = Tool.objects.get(agent_id=call.agent_id, name=call.tool_name)
+    read = call_facts(tool=tool, arguments=arguments_of(call), failed_checks=failed_checks(call.claims))
+    facts = read.facts
+    if read.errors:
+        facts = replace(facts, schema_problem=read.errors[0]["message"])
+    return explain_policy(
+        workspace_id=call.workspace_id,
+        agent=call.agent,
+        environment=call.run.environment,
+        call=facts,
+        number=call.policy_version,
+    )
 
 
 def explained(found: Explained) -> wire.ExplainOut:

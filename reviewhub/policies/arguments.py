@@ -72,10 +72,10 @@ def number(value: canonical.Number) -> int | float:
     if exact == exact.to_integral_value() and -_INT64 <= exact < _INT64:
         return int(exact)
     if abs(exact) >= _DOUBLE_STEPS:
-        raise Inexact(f"{_short(value.literal)} is more than 64 bits hold exactly")
+        raise Inexact("the number is more than 64 bits hold exactly")
     near = float(exact)
     if Decimal(repr(near)) != exact:
-        raise Inexact(f"{_short(value.literal)} has more digits than 64 bits hold exactly")
+        raise Inexact("the number has more digits than 64 bits hold exactly")
     return near
 
 
@@ -90,7 +90,3 @@ def _plain(tree: canonical.Tree, path: str) -> Any:
     if isinstance(tree, list):
         return [_plain(value, f"{path}.{at}".lstrip(".")) for at, value in enumerate(tree)]
     return tree
-
-
-def _short(literal: str) -> str:
-    return literal if len(literal) <= 40 else literal[:40] + "…"

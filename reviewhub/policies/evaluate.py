@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -17,7 +17,7 @@ from reviewhub.policies.arguments import Arguments
 from reviewhub.policies.expressions import BadExpression, compiled
 from reviewhub.policies.known_tools import Known, known_to
 from reviewhub.policies.models import PolicyVersion
-from reviewhub.policies.queries import newest
+from reviewhub.policies.queries import newest, numbered
 from reviewhub.policies.reading import parse_policy
 from reviewhub.policies.rules import Answer, Policy
 
@@ -88,11 +88,20 @@ def evaluate(
 
 def in_force(workspace_id: uuid.UUID) -> InForce:
     """The policy of the workspace; never raises. Which one it is is asked each time, what it says is read once."""
+    return _found(workspace_id, lambda: newest(workspace_id))
+
+
+def as_of(workspace_id: uuid.UUID, number: int) -> InForce:
+    """One version, whether it is in force or not; never raises. 0 is what held before there was any."""
+    return _found(workspace_id, lambda: numbered(workspace_id, number))
+
+
+def _found(workspace_id: uuid.UUID, find: Callable[[], tuple[uuid.UUID, int] | None]) -> InForce:
     number = 0
     try:
         # Inside a transaction by a savepoint, so that an error of the database does not take the caller's work along.
         with transaction.atomic() if connection.in_atomic_block else nullcontext():
-            latest = newest(workspace_id)
+            latest = find()
             if latest is None:
                 return InForce(0, None, NONE_YET)
             version_id, number = latest

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from reviewhub.accounts.models import Agent
 from reviewhub.policies import rules
-from reviewhub.policies.evaluate import CallFacts, InForce, Resolved, call_of, in_force, resolve, team_ids
+from reviewhub.policies.evaluate import (
+    CallFacts,
+    InForce,
+    Resolved,
+    as_of,
+    call_of,
+    in_force,
+    resolve,
+    team_ids,
+)
 from reviewhub.policies.known_tools import registered
 from reviewhub.policies.reading import parse_policy
 
@@ -21,14 +30,22 @@ class Explained:
 
 
 def explain(
-    *, workspace_id: uuid.UUID, agent: Agent, environment: str, call: CallFacts, rules_text: str | None = None
+    *,
+    workspace_id: uuid.UUID,
+    agent: Agent,
+    environment: str,
+    call: CallFacts,
+    rules_text: str | None = None,
+    number: int | None = None,
 ) -> Explained:
-    """What the policy in force (or the draft `rules_text`) says to a call that nobody makes. Nothing is stored.
+    """What the policy in force (or the draft `rules_text`, or version `number`) says to a call. Nothing is stored.
 
     Raises:
         Invalid: the draft is not as it should be.
     """
-    if rules_text is None:
+    if number is not None:
+        now = as_of(workspace_id, number)
+    elif rules_text is None:
         now = in_force(workspace_id)
     else:
         now = InForce(0, parse_policy(rules_text), tools=registered(workspace_id))

@@ -115,9 +115,9 @@ def _run(text: str, arguments: Arguments, about: dict[str, str]) -> Tested:
     except Inexact as error:
         return Tested(None, str(error))
     except (RuntimeError, TypeError, ValueError) as error:
-        return Tested(None, f"the expression failed: {_first_line(error)}")
+        return Tested(None, _why(error))
     if found.type() != cel.Type.BOOL:
-        return Tested(None, f"the expression failed: {_first_line(found.value())}")
+        return Tested(None, _why(found.value()))
     holds = found.value() is True
     return Tested(holds, "the expression holds" if holds else "the expression does not hold")
 
@@ -195,6 +195,15 @@ def _path(tokens: list[tuple[str, str]], at: int) -> tuple[str, ...]:
         else:
             break
     return tuple(keys)
+
+
+def _why(error: object) -> str:
+    """Why an expression came to no answer, in words that hold no value of an argument: it may be a secret."""
+    text = _first_line(error)
+    if text.startswith("Key not found"):
+        return "the expression failed: an argument that it names is missing"
+    told = text.startswith(("No matching overloads", "integer overflow", "divide by zero", "modulus by zero"))
+    return f"the expression failed: {text}" if told else "the expression failed"
 
 
 def _first_line(error: object) -> str:

@@ -24,6 +24,12 @@ def newest(workspace_id: uuid.UUID) -> tuple[uuid.UUID, int] | None:
     return rows.values_list("id", "number").first()
 
 
+def numbered(workspace_id: uuid.UUID, number: int) -> tuple[uuid.UUID, int] | None:
+    """Id and number of one version, None when there is none."""
+    rows = PolicyVersion.objects.filter(workspace_id=workspace_id, number=number)
+    return rows.values_list("id", "number").first()
+
+
 def current_number(workspace_id: uuid.UUID) -> int:
     """The number of the policy in force, 0 before the first one."""
     found = newest(workspace_id)

@@ -17,6 +17,7 @@ from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.clock import now
 from reviewhub.core.display import arguments
 from reviewhub.core.errors import NotFound
+from reviewhub.gates.explain import explain_call
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.hosting.unreadable import unreadable
 from reviewhub.reviews.deciders import deciders
@@ -97,6 +98,13 @@ def find(caller: MemberCaller, number: int) -> tuple[ReviewRequest, Target]:
     """The request of an address, and what the permission function is asked about."""
     row = by_number(caller.workspace_id, number)
     return row, request_target(row)
+
+
+@page(Action.REQUEST_READ, of=find)
+def why(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
+    """Why the call was held: what each guardrail and each rule of the version that answered says to it."""
+    found = explain_call(row.tool_call)
+    return show(request, caller, "web/why.html", {"row": row, "explained": found}, nav="queue")
 
 
 @page(Action.REQUEST_READ, of=find)

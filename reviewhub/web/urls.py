@@ -41,6 +41,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("<slug:slug>/queue/bulk/send", bulk.send),
     path("<slug:slug>/requests/<int:number>", review.review),
     path("<slug:slug>/requests/<int:number>/peek", peek.peek),
+    path("<slug:slug>/requests/<int:number>/policy", review.why),
     path("<slug:slug>/requests/<int:number>/value", review.value),
     path("<slug:slug>/requests/<int:number>/live", review.live),
     path("<slug:slug>/requests/<int:number>/decide", decide.decide),

@@ -45,6 +45,7 @@ ACCESS: dict[str, Row] = {
     "POST runs/<uuid:run>/plans/<int:version>/restore": Row("b", {"base": 1, "reason": "it was better"}),
     "GET pauses/<uuid:pause>": Row("o"),
     "GET tool-calls/<uuid:call>": Row("o"),
+    "GET tool-calls/<uuid:call>/policy": Row("o"),
     "POST tool-calls/<uuid:call>/consume": Row("o", {"digest": DECISION["digest"]}),
     "POST tool-calls/<uuid:call>/progress": Row("o", {"partial": 1}),
     "POST tool-calls/<uuid:call>/outcome": Row("o", {"status": "succeeded"}),

@@ -115,3 +115,21 @@ def test_b31_explaining_names_the_rule(cast: Cast, agent: AgentHttp) -> None:
     open_ = agent.post("/policy/explain", {"tool": "delete_user", "arguments": {}}).ok()
     assert "matched" not in open_["steps"][0] or open_["steps"][0]["matched"] is None
     assert "rule Big cannot be decided: n is missing" in open_["because"]["text"]
+
+
+def test_b31_a_recorded_call_says_why_it_was_held(cast: Cast, agent: AgentHttp, admin: PersonHttp) -> None:
+    agent.put("/tools/refund", {"effect": "once", "schema": {}}).ok()
+    policy(
+        cast.support,
+        {
+            "name": "Small",
+            "tool": "refund",
+            "action": "allow",
+            "when": [{"path": "n", "test": "is", "value": 1}],
+        },
+    )
+    (held,) = agent.pause(agent.run()["id"], call("refund", n=2)).ok(201)["tool_calls"]
+    policy(cast.support, {"name": "Free", "tool": "*", "action": "allow"})
+    found = agent.get(f"/tool-calls/{held['id']}/policy").ok()
+    assert (found["outcome"], found["policy_version"]) == ("require", 1)
+    assert [(step["rule"], step["why"]) for step in found["steps"]] == [("Small", "not: n is 1")]

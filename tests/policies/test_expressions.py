@@ -103,3 +103,15 @@ def test_arguments_that_are_too_large_are_not_decided():
     assert (
         said("args.l.all(x, x >= 0)", json.dumps({"l": list(range(2000))}, separators=(",", ":"))) is not True
     )
+
+
+def test_the_reason_holds_no_value_of_an_argument():
+    secret = '{"k":"hunter2","m":{},"n":4111111111111111111111}'
+    for text in (
+        "args.m[args.k] == 1",
+        "timestamp(args.k) > timestamp('2026-01-01T00:00:00Z')",
+        "int(args.k) > 1",
+    ):
+        for given in (secret, secret.replace(',"n":4111111111111111111111', "")):
+            said = run(text, Arguments(given), ABOUT)
+            assert said.holds is None and "hunter2" not in said.why and "4111" not in said.why

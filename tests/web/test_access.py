@@ -26,6 +26,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "queue/bulk/send": ("post", "ok ok ok ok"),
     "requests/<int:number>": ("get", "ok ok 404 ok"),
     "requests/<int:number>/peek": ("get", "ok ok 404 ok"),
+    "requests/<int:number>/policy": ("get", "ok ok 404 ok"),
     "requests/<int:number>/value": ("get", "ok ok 404 ok"),
     "requests/<int:number>/live": ("get", "ok ok 404 ok"),
     "requests/<int:number>/decide": ("post", "403 ok 404 403"),

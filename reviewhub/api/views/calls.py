@@ -14,6 +14,7 @@ from reviewhub.accounts.permissions import Action
 from reviewhub.api.base import AgentView, actor_of, answer, key_of, read
 from reviewhub.core.errors import NotFound
 from reviewhub.gates.consume import consume
+from reviewhub.gates.explain import explain_call, explained
 from reviewhub.gates.outcome import outcome
 from reviewhub.gates.present import call_out
 from reviewhub.gates.progress import progress
@@ -40,6 +41,15 @@ class OneCall(CallView):
     def get(self, request: Request, call: uuid.UUID) -> HttpResponse:
         """The call as it is now."""
         return answer(call_out(self.call(request, call, Action.RUN_READ)))
+
+
+class Why(CallView):
+    """`GET /tool-calls/{call}/policy`"""
+
+    @extend_schema(responses=wire.ExplainOut)
+    def get(self, request: Request, call: uuid.UUID) -> HttpResponse:
+        """Why it was or was not held: what the version that answered says to it, rule by rule."""
+        return answer(explained(explain_call(self.call(request, call, Action.RUN_READ))))
 
 
 class Consume(CallView):
