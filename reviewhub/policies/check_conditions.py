@@ -76,7 +76,7 @@ def errors_of(rule: Rule, tools: list[Described]) -> Iterator[Error]:
 def _wrong_type(condition: Condition, found: list[frozenset[str]]) -> str:
     """Why no value that the schemas allow passes this test; empty when one may."""
     wanted = _wanted(condition)
-    types = frozenset().union(*found)
+    types: frozenset[str] = frozenset().union(*found)
     if types & wanted:
         return ""
     test = condition.test.replace("_", " ")

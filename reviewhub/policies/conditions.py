@@ -16,7 +16,7 @@ from typing import Any
 from reviewhub_agents.canonical import Number
 
 from reviewhub.policies.arguments import MISSING, Arguments, Inexact, number
-from reviewhub.policies.model import LIST_TESTS, NUMBER_TESTS, PRESENCE_TESTS, TEXT_TESTS, Condition, Value
+from reviewhub.policies.model import NUMBER_TESTS, PRESENCE_TESTS, TEXT_TESTS, Condition, Value
 from reviewhub.policies.names import fold_case, fold_look
 
 MOST_FOLDED = 4000
@@ -75,8 +75,7 @@ def _compare(condition: Condition, given: Any, lets_run: bool) -> bool:
         found = _text_test("contains" if negative else name, given, str(value), folds=lets_run == negative)
         return found != negative
     negative = name in ("is_not", "is_none_of")
-    wanted = value if name in LIST_TESTS else (value,)
-    assert isinstance(wanted, tuple)
+    wanted: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
     equal = [_equal(given, one, folds=lets_run == negative) for one in wanted]
     if True in equal:
         return not negative

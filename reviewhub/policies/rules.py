@@ -82,9 +82,13 @@ def evaluate(policy: Policy, call: Call) -> Answer:
 def explain(policy: Policy, call: Call) -> Explanation:
     """As `evaluate`, with what each rule said."""
     answer = evaluate(policy, call)
+    layers: tuple[tuple[Layer, tuple[Rule, ...]], ...] = (
+        ("guardrail", policy.guardrails),
+        ("rule", policy.rules),
+    )
     steps = [
         _step(layer, position, rule, call, answer)
-        for layer, rules in (("guardrail", policy.guardrails), ("rule", policy.rules))
+        for layer, rules in layers
         for position, rule in enumerate(rules, start=1)
     ]
     return Explanation(answer, tuple(steps))
