@@ -36,10 +36,13 @@ def test_its_tool_is_registered_before_it_asks(monkeypatch: pytest.MonkeyPatch) 
 def test_a_rule_that_lets_it_run_lets_it_run(
     cast: Cast, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    policy(cast.support, {"name": "Refunds", "tool": external.TOOL, "action": "allow"})
     _, _, key = make_test_agent(cast.support)
-    assert start(monkeypatch, server.transport(), key=key) == 0
-    assert ToolCall.objects.get().state == "succeeded"
+    rule = {"name": "Refunds", "tool": external.TOOL}
+    for action, state in (("deny", "denied"), ("allow", "succeeded")):
+        # It registers its tool when it starts, so only the second policy knows the tool.
+        policy(cast.support, {**rule, "action": action})
+        assert start(monkeypatch, server.transport(), key=key) == 0
+        assert ToolCall.objects.latest("created_at").state == state
     assert "Waiting" not in capsys.readouterr().out
 
 

@@ -162,8 +162,8 @@ def test_hints_are_looked_at_like_whole_states(agent: AgentHttp) -> None:
 
 
 def test_an_outcome_is_taken_without_a_state_that_does_not_fit(agent: AgentHttp, cast: Cast) -> None:
-    policy(cast.support, {"name": "All", "tool": "*", "action": "allow"})
     agent.put("/tools/refund", {"effect": "once", "schema": {"type": "object"}}).ok()
+    policy(cast.support, {"name": "All", "tool": "*", "action": "allow"})
     run = agent.run()
     (allowed,) = agent.pause(run["id"], call()).ok(201)["tool_calls"]
     agent.consume(allowed).ok()

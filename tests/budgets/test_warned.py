@@ -68,9 +68,9 @@ def test_a_repeated_save_is_the_same_one_without_warnings(agent: AgentHttp) -> N
 
 
 def test_pause_observation_and_outcome_warn_too(cast: Cast, agent: AgentHttp) -> None:
-    policy(cast.support, {"name": "All", "tool": "*", "action": "allow"})
     run = agent.run()["id"]
     agent.put("/tools/refund", {"effect": "read", "schema": {"type": "object"}}).ok(200, 201)
+    policy(cast.support, {"name": "All", "tool": "*", "action": "allow"})
     assert Tool.objects.get().registered_at
     paused = agent.pause(run, call(), checkpoint={"state": HEAVY}).ok(201)
     assert paused["warnings"] == [SIZE]

@@ -79,9 +79,9 @@ def test_b31_an_approval_covers_one_call_and_a_rejected_one_does_not_run(
 ) -> None:
     agent.put("/tools/delete_user", {"effect": "idempotent", "schema": {}}).ok()
     policy(cast.support, {"name": "Ask", "tool": "delete_user", "action": "require"})
-    first, second, third = agent.pause(
-        agent.run()["id"], *[call("delete_user", id=name) for name in "abc"]
-    ).ok(201)["tool_calls"]
+    first, second, third = agent.pause(agent.run()["id"], *[call("delete_user", name) for name in "abc"]).ok(
+        201
+    )["tool_calls"]
     reviewer.decide(first, "approve").ok()
     reviewer.decide(second, "reject").ok()
     # Policy frees the tool now: the rejection of this one call still stands.
@@ -125,11 +125,11 @@ def test_b31_a_recorded_call_says_why_it_was_held(cast: Cast, agent: AgentHttp, 
             "name": "Small",
             "tool": "refund",
             "action": "allow",
-            "when": [{"path": "n", "test": "is", "value": 1}],
+            "when": [{"path": "amount", "test": "is", "value": "1.00"}],
         },
     )
-    (held,) = agent.pause(agent.run()["id"], call("refund", n=2)).ok(201)["tool_calls"]
+    (held,) = agent.pause(agent.run()["id"], call("refund")).ok(201)["tool_calls"]
     policy(cast.support, {"name": "Free", "tool": "*", "action": "allow"})
     found = agent.get(f"/tool-calls/{held['id']}/policy").ok()
     assert (found["outcome"], found["policy_version"]) == ("require", 1)
-    assert [(step["rule"], step["why"]) for step in found["steps"]] == [("Small", "not: n is 1")]
+    assert [(step["rule"], step["why"]) for step in found["steps"]] == [("Small", "not: amount is “1.00”")]

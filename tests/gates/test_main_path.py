@@ -120,12 +120,12 @@ def test_siblings_settle_only_when_the_last_is_decided(agent: AgentHttp, bob_htt
 
 
 def test_policy_answers_at_once(cast: Cast, agent: AgentHttp) -> None:
+    agent.put("/tools/read_order", {"effect": "read", "schema": {"type": "object"}}).ok()
     policy(
         cast.support,
         {"name": "Never", "tool": "drop_*", "action": "deny"},
         {"name": "Reads", "tool": "read_order", "action": "allow"},
     )
-    agent.put("/tools/read_order", {"effect": "read", "schema": {"type": "object"}}).ok()
     run = agent.run()
     paused = agent.pause(run["id"], call("read_order"), call("drop_table", call_id="c2")).ok(201)
     assert paused["state"] == "settled"

@@ -232,8 +232,8 @@ def test_a_wrong_rewrite_changes_nothing(
 @pytest.mark.django_db
 def test_every_answer_says_where_to_go_on(agent: AgentHttp, bob: PersonHttp, cast: Cast) -> None:
     """Reads carry it, writes are refused with it, outcome and progress are taken and carry it."""
-    policy(cast.support, {"name": "Free", "tool": "free", "action": "allow"})
     agent.put("/tools/free", {"effect": "idempotent"}).ok(200, 201)
+    policy(cast.support, {"name": "Free", "tool": "free", "action": "allow"})
     run = agent.run()["id"]
     first = save(agent, run, state={"n": 0})
     (started, unused) = agent.pause(run, call("free", "a"), call("free", "b")).ok(201)["tool_calls"]

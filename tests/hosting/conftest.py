@@ -83,6 +83,6 @@ def run_out() -> None:
 @pytest.fixture
 def hosted(cast: Cast, settings: Any) -> Hosted:
     settings.HOSTED_GRAPHS = {"payer": "tests.hosting.graphs:payer"}
-    policy(cast.support, allow("read"), allow("mail"))
     agent = adopt(team=cast.support, graph="payer", name="Payer", owner=None, actor=SYSTEM)
+    policy(cast.support, allow("read"), allow("mail"))
     return Hosted(agent=agent, person=cast.bob, world=new_world())

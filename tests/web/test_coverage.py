@@ -18,7 +18,7 @@ As = Callable[[Member], Client]
 
 
 def line(page: str, name: str) -> str:
-    (found,) = [part for part in page.split("<li>") if f">{name}</b>" in part]
+    (found,) = [part for part in page.split("<li>") if f"{name}</bdi></b>" in part or f">{name}</b>" in part]
     return found
 
 

@@ -12,9 +12,9 @@ pytestmark = pytest.mark.django_db
 
 def observed(cast: Cast, *rules: dict[str, object]) -> str:
     """The run page, for Bob, of a run with one call that ran without asking."""
-    policy(cast.support, *rules)
     agent = agent_of(cast.support)
     agent.put("/tools/refund", {"effect": "once"}).ok()
+    policy(cast.support, *rules)
     run = agent.run()["id"]
     ran = {**call(), "outcome": {"status": "succeeded", "result": 1}}
     agent.post(f"/runs/{run}/observations", {"tool_calls": [ran]}).ok(200, 201)
