@@ -51,7 +51,7 @@ def test_b44_nobody_signs_off_their_own_on_any_path(
     own(cast)
     for type_, fields in (("approve", {}), ("edit", {"changes": CHANGE}), ("respond", {"message": "yes"})):
         refused = reviewer.decide(waiting, type_, **fields)
-        assert (refused.status, refused.code) == (403, "four_eyes"), type_
+        assert (refused.status, refused.code) == (403, "forbidden"), type_
     entry = {
         "request": waiting["request"]["id"],
         "type": "approve",
@@ -82,7 +82,7 @@ def test_b44_who_edited_it_does_not_approve_it(
     row = ReviewRequest.objects.get()
     now = {**waiting, "version": row.version, "digest": row.digest}
     again = reviewer.decide(now, "approve")
-    assert again.status in (403, 409) and again.code in ("four_eyes", "already_voted")
+    assert again.status in (403, 409) and again.code in ("forbidden", "already_voted")
     assert ReviewRequest.objects.get().state == "pending"
     assert not tool.attempt(waiting)
 
