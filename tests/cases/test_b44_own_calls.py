@@ -49,7 +49,7 @@ def test_b44_nobody_signs_off_their_own_on_any_path(
     cast: Cast, reviewer: PersonHttp, tool: Exec, waiting: Any, own: Callable[[Cast], None]
 ) -> None:
     own(cast)
-    for type_, fields in (("approve", {}), ("edit", {"changes": CHANGE}), ("respond", {"message": "yes"})):
+    for type_, fields in (("approve", {}), ("edit", {"changes": CHANGE}), ("respond", {"value": "yes"})):
         refused = reviewer.decide(waiting, type_, **fields)
         assert (refused.status, refused.code) == (403, "forbidden"), type_
     entry = {
