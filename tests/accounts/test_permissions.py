@@ -99,6 +99,7 @@ TABLE = {
     Action.POLICY_READ: ("rmaA", "maA", "rmaA"),
     Action.POLICY_EXPLAIN: ("rmaAg", "maA", "rmaAg"),
     Action.POLICY_EDIT: ("aA", "aA", "aA"),
+    Action.GUARDRAILS_EDIT: ("aA", "aA", "aA"),
     Action.PEOPLE_READ: ("maA", "maA", "maA"),
     Action.PEOPLE_EDIT: ("aA", "aA", "aA"),
     Action.AGENTS_READ: ("rmaA", "maA", "rmaA"),
