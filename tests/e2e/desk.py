@@ -26,3 +26,13 @@ def is_live(page: Page) -> None:
 
 def rows(page: Page) -> Any:
     return page.locator(".list [data-group] .row")
+
+
+def tab_to(page: Page, text: str) -> None:
+    """Goes on by Tab until this control has the focus."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        seen = page.evaluate("(document.activeElement.innerText || document.activeElement.name || '').trim()")
+        if seen.startswith(text):
+            return
+    raise AssertionError(f"the keyboard does not reach {text!r}")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from reviewhub.checkpoints.load import load
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.reviews.models import ReviewRequest
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, call
-from tests.e2e.desk import Visit
+from tests.e2e.desk import Visit, tab_to
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,16 +29,6 @@ def paused(cast: Cast, agent: AgentHttp) -> Any:
     agent.outcome(done).ok()
     agent.pause(run, call("mail", "c2")).ok(201)
     return saved
-
-
-def tab_to(page: Page, text: str) -> None:
-    """Goes on by Tab until this control has the focus."""
-    for _ in range(80):
-        page.keyboard.press("Tab")
-        seen = page.evaluate("(document.activeElement.innerText || document.activeElement.name || '').trim()")
-        if seen.startswith(text):
-            return
-    raise AssertionError(f"the keyboard does not reach {text!r}")
 
 
 @pytest.mark.parametrize("script", [True, False])
