@@ -30,6 +30,7 @@ EXAMPLES: dict[str, tuple[list[dict[str, Any]], Any]] = {
     "No is an answer": ([{"type": "respond", "value": "a voucher"}], "instead of the refund: a voucher"),
     "Waiting": ([], "nobody answered in time"),
     "Several calls, one run": ([APPROVE, APPROVE], ["refunded 8812", "refunded 8813"]),
+    "Halted, and going on": ([REJECT], ["user", "assistant", "tool"]),
     "Async": ([APPROVE, APPROVE], ["refunded 8812", "refunded 8813"]),
     "By hand: two calls in one pause, one of them edited": (
         [APPROVE, EDIT],
