@@ -288,6 +288,10 @@ HOSTED_GRAPHS = {
     "support": "reviewhub_agents.demos.support:support",
     **env.pairs("HOSTED_GRAPHS"),
 }
+# Who shows it may read /metrics; without one there is no such page.
+METRICS_TOKEN = env.text("METRICS_TOKEN")
+if METRICS_TOKEN and len(METRICS_TOKEN) < 16:
+    raise env.BadSetting("METRICS_TOKEN needs at least 16 characters")
 # So often a waking may fail at one place (an error of the agent, a worker that died) before its branch is set aside.
 RESUME_ATTEMPTS = env.number("RESUME_ATTEMPTS", 8)
 # What models cost, "NAME:input=price" and "NAME:output=price" of a million tokens; and what a run may spend and how

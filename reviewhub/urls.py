@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from reviewhub.ops.metrics import metrics
+
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("reviewhub.api.urls")),
+    path("metrics", metrics),
     path("", include("reviewhub.web.urls")),
 ]

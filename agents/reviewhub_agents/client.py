@@ -80,6 +80,7 @@ class _Routes:
     blame = Route(routes.blame)
     find = Route(routes.find)
     budget = Route(routes.budget)
+    goodput = Route(routes.goodput)
     fork = Route(routes.fork)
     write_plan = Route(routes.write_plan)
     list_plans = Route(routes.list_plans)

@@ -149,6 +149,11 @@ def budget(run: UUID, *, branch: str | None = None) -> Call[wire.BudgetOut]:
     return _get(_path("runs", run, "budget"), wire.BudgetOut, branch=branch)
 
 
+def goodput(run: UUID) -> Call[wire.GoodputOut]:
+    """Where the time of a run went: useful, replay, recovery, checkpoints, waiting."""
+    return _get(_path("runs", run, "goodput"), wire.GoodputOut)
+
+
 def fork(checkpoint: UUID, body: wire.ForkBody, *, key: str | None = None) -> Call[wire.ForkOut]:
     """A new branch that goes on from a checkpoint."""
     return _post(_path("checkpoints", checkpoint, "fork"), wire.ForkOut, body, key=key)

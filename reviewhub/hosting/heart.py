@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from django.conf import settings
@@ -18,11 +18,15 @@ logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def beating(claimed: Claimed) -> Iterator[None]:
-    """Renews the leases every third of their time until the block ends, or until they are somebody else's."""
+def beating(claimed: Claimed, seen: Callable[[], None]) -> Iterator[None]:
+    """Renews the leases every third of their time until the block ends, or until they are somebody else's.
+
+    Args:
+        seen: called after each; writes down what the worker has measured so far.
+    """
     stop = threading.Event()
     thread = threading.Thread(
-        target=_beat, args=(claimed, stop), name=f"heart-{claimed.branch.pk}", daemon=True
+        target=_beat, args=(claimed, seen, stop), name=f"heart-{claimed.branch.pk}", daemon=True
     )
     thread.start()
     try:
@@ -32,11 +36,12 @@ def beating(claimed: Claimed) -> Iterator[None]:
         thread.join()
 
 
-def _beat(claimed: Claimed, stop: threading.Event) -> None:
+def _beat(claimed: Claimed, seen: Callable[[], None], stop: threading.Event) -> None:
     try:
         while not stop.wait(settings.LEASE_SECONDS / 3):
             try:
                 renew(resumption=claimed.resumption, branch=claimed.branch, seconds=settings.LEASE_SECONDS)
+                seen()
             except StaleEpoch:
                 # The branch paused or ended, or another process took it: the step's next write is refused.
                 return

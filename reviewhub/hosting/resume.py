@@ -16,12 +16,13 @@ from reviewhub.checkpoints.load import CorruptCheckpoint
 from reviewhub.core import faults
 from reviewhub.core.errors import Conflict, Invalid
 from reviewhub.hosting.drain import this_worker
+from reviewhub.hosting.goodput.meter import Meter, MeteredStore
+from reviewhub.hosting.goodput.shifts import on_shift
 from reviewhub.hosting.graphs import graph_of
 from reviewhub.hosting.heart import beating
 from reviewhub.hosting.models import Record
 from reviewhub.hosting.rules import pause_before_next
 from reviewhub.hosting.stop_trying import stop_trying
-from reviewhub.hosting.store import BranchStore
 from reviewhub.resumptions.claim import Claimed, claim
 from reviewhub.resumptions.complete import complete
 from reviewhub.resumptions.failed import failures_at
@@ -63,17 +64,19 @@ def resume(*, resumption_id: uuid.UUID, owner: str) -> bool:
             why = "The workers that ran it died again and again."
             stop_trying(claimed=claimed, place="", error=why, failures=died)
         else:
-            with beating(claimed), this_worker.holding(claimed):
-                _run(claimed)
+            holding = this_worker.holding(claimed)
+            with on_shift(claimed) as meter, beating(claimed, meter.write), holding:
+                _run(claimed, meter)
     except (Fenced, Conflict) as fenced:
         logger.info("branch %s is not this worker's any more: %s", claimed.branch.pk, fenced)
     return True
 
 
-def _run(claimed: Claimed) -> None:
+def _run(claimed: Claimed, meter: Meter) -> None:
     run = Run.objects.select_related("agent").get(pk=claimed.branch.run_id)
     try:
-        ending = runtime.run(graph_of(run.agent.graph), BranchStore(claimed))
+        with meter.watching():
+            ending = runtime.run(graph_of(run.agent.graph), MeteredStore(claimed, meter))
     except (Fenced, Conflict):
         raise
     except CorruptCheckpoint:

@@ -36,6 +36,7 @@ from reviewhub.web.access import actor, page
 from reviewhub.web.called import called
 from reviewhub.web.controls import CONTROL, controls
 from reviewhub.web.forms import text_in, words
+from reviewhub.web.goodput import strip_of_run
 from reviewhub.web.plan_view import lane
 from reviewhub.web.render import may, show
 from reviewhub.web.run_graph import Line, draw, lanes
@@ -193,6 +194,7 @@ def _context(
         "graph": draw(lines),
         "next": found.next,
         "lane": lane(row.pk, branches),
+        "strip": strip_of_run(row),
         "calls": called(calls),
         "calls_cut": len(calls) == CALLS,
         "chosen": state_of,

@@ -34,6 +34,7 @@ ACCESS: dict[str, Row] = {
     "GET runs/<uuid:run>/checkpoints": Row("o"),
     "POST runs/<uuid:run>/checkpoints": Row("o", STATE),
     "GET runs/<uuid:run>/budget": Row("o"),
+    "GET runs/<uuid:run>/goodput": Row("o"),
     "GET runs/<uuid:run>/plans": Row("o"),
     "POST runs/<uuid:run>/plans": Row("o", PLAN),
     "GET runs/<uuid:run>/plans/<int:version>": Row("o"),

@@ -75,6 +75,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "agents/<uuid:agent_id>/budget": ("get", "ok ok 404 ok"),
     "agents/<uuid:agent_id>/budget/set": ("post", "ok 403 404 403"),
     "agents/<uuid:agent_id>/run": ("get", "403 ok 404 403"),
+    "agents/<uuid:agent_id>/goodput": ("get", "ok ok 404 ok"),
     "agents/<uuid:agent_id>/keys": ("post", "ok 403 404 403"),
     "agents/<uuid:agent_id>/stop": ("post", "ok 403 404 403"),
     "agents/<uuid:agent_id>/start": ("post", "ok 403 404 403"),

@@ -88,6 +88,7 @@ from .fields import (
     duration_text,
     time_text,
 )
+from .goodput import GoodputOut
 from .pauses import ObservationBody, ObservationOut, ObservedCall, PauseBody, PauseOut, Resume
 from .people import (
     AskBody,
@@ -244,6 +245,7 @@ __all__ = [
     "ForkBody",
     "ForkOut",
     "GoesOut",
+    "GoodputOut",
     "GrantOut",
     "HaltOut",
     "HandoverOut",

@@ -1,0 +1,7 @@
+"""The hosted agent of the engine's tests."""
+
+from __future__ import annotations
+
+from tests.hosting.conftest import hosted
+
+__all__ = ["hosted"]
