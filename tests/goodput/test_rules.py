@@ -68,7 +68,8 @@ def test_tokens_and_the_recovery_before_it() -> None:
     tally = Tally(0.0, recovery=5.0)
     tally.tokens(spared=7)
     tally.tokens(paid=2)
-    assert tally.spent(0.0, kept=True) == Spent(recovery=5.0, paid=2, spared=7)
+    tally.aside()
+    assert tally.spent(0.0, kept=True) == Spent(recovery=5.0, paid=2, spared=7, saves=1)
 
 
 # What was written down last, begin, last heartbeat, newest row; what came of it and when it was last alive.

@@ -9,7 +9,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from reviewhub_agents import weight
-from reviewhub_agents.runtime.store import Call, Kept, Loaded, Permit, Proposal, Snapshot, Status, Stop
+from reviewhub_agents.runtime.store import (
+    Call,
+    Kept,
+    Ledger,
+    Loaded,
+    Permit,
+    Proposal,
+    Snapshot,
+    Status,
+    Stop,
+)
 
 from reviewhub.hosting.goodput.rules import Seen, Spent, Tally
 from reviewhub.hosting.models import Shift
@@ -22,7 +32,7 @@ MODEL = "/model:"
 
 
 class Meter:
-    """Measures one shift. What other threads do for it is not its worker's time, and not measured."""
+    """Measures one shift. What other threads do for it is not its worker's time; their saves are only counted."""
 
     def __init__(self, shift: Shift, *, recovery: float, write: Callable[[Shift, Spent], None]) -> None:
         self.shift = shift
@@ -47,9 +57,11 @@ class Meter:
         """Around one call to the store; the block may put another `Seen` into the list."""
         says, begun = [seen], time.monotonic()
         yield says
-        if threading.get_ident() == self._thread:
-            with self._lock:
+        with self._lock:
+            if threading.get_ident() == self._thread:
                 self._tally.add(says[-1], begun, time.monotonic())
+            elif seen is Seen.SAVE:
+                self._tally.aside()
 
     def tokens(self, *, paid: int = 0, spared: int = 0) -> None:
         """A model's answer was recorded, or found."""
@@ -84,8 +96,8 @@ class MeteredStore(BranchStore):
             return super().save(node=node, step=step, state=state)
 
     def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
-        """Measured as ledger, or as replay when it is one that was made before."""
-        with self._meter.timing(Seen.LEDGER) as says:
+        """Measured as ledger, as replay when it is one that was made before, and as saving when it saves on the way."""
+        with self._meter.timing(Seen.LEDGER if snapshot.id else Seen.SAVE) as says:
             stop = super().pause(key=key, snapshot=snapshot, proposals=proposals)
             if Pause.objects.filter(pk=stop.id, created_at__lt=self._meter.shift.began_at).exists():
                 says.append(Seen.FOUND)
@@ -120,8 +132,13 @@ class MeteredStore(BranchStore):
         if MODEL in key:
             self._meter.tokens(paid=weight.tokens(kept.value))
 
+    def ledger(self, since: int) -> Ledger:
+        """Measured as recovery."""
+        with self._meter.timing(Seen.LOAD):
+            return super().ledger(since)
+
     def finish(self, *, result: str) -> None:
-        """Measured as saving: the last thing that is written."""
+        """Measured as ledger: the last thing that is written."""
         with self._meter.timing(Seen.LEDGER):
             super().finish(result=result)
         self._meter.ending = Shift.Ending.FINISHED

@@ -84,6 +84,10 @@ class Tally:
         else:
             self._work(seen, code, took)
 
+    def aside(self) -> None:
+        """A save by another thread: no time of this one."""
+        self._kept += Spent(saves=1)
+
     def tokens(self, *, paid: int = 0, spared: int = 0) -> None:
         """A model's answer was recorded, or found."""
         self._kept += Spent(paid=paid, spared=spared)
