@@ -286,6 +286,8 @@ BLOB_TIMEOUT_SECONDS = env.number("BLOB_TIMEOUT_SECONDS", 5)
 # Agents that workers can run, by name: "name=module:attribute", separated by commas. Only what stands here is imported.
 HOSTED_GRAPHS = {
     "support": "reviewhub_agents.demos.support:support",
+    "migration": "reviewhub_agents.demos.migration:migration",
+    "claims": "reviewhub_agents.demos.claims:claims",
     **env.pairs("HOSTED_GRAPHS"),
 }
 # Who shows it may read /metrics; without one there is no such page.

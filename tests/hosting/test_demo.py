@@ -12,7 +12,8 @@ from reviewhub_agents.demos import support_shop
 from reviewhub.accounts.models import Agent
 from reviewhub.core.actors import SYSTEM
 from reviewhub.core.clock import now
-from reviewhub.hosting.demo import RULES, start_demo
+from reviewhub.hosting.demo import DEMOS, RULES, Demo, start_demo
+from reviewhub.hosting.graphs import graph_of
 from reviewhub.hosting.resume import resume
 from reviewhub.policies.defaults import first_policy
 from reviewhub.policies.models import PolicyVersion
@@ -22,6 +23,7 @@ from reviewhub.policies.reading import parse_policy
 from reviewhub.resumptions.queries import claimable
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Run
+from reviewhub.toolcalls.models import ToolCall
 from tests.cast import Cast
 
 
@@ -55,6 +57,28 @@ def test_a_second_demo_adds_no_agent_and_no_policy(cast: Cast) -> None:
         *(rule.name for rule in RULES),
         "One approval within a day",
     ]
+
+
+@pytest.mark.parametrize("demo", DEMOS.values(), ids=DEMOS.keys())
+def test_what_passes_is_what_can_be_done_again(demo: Demo) -> None:
+    tools = graph_of(demo.graph).tools
+    passing = {rule.tool for rule in demo.rules}
+    assert passing < set(tools)
+    assert all(tools[name].effect in {"read", "idempotent"} for name in passing)
+
+
+def test_the_migration_agent_waits_with_its_sql_and_the_trial(cast: Cast) -> None:
+    start_demo(team=cast.support, owner=None)
+    said = io.StringIO()
+    call_command("demo_run", "migration", stdout=said)
+    assert "no key is needed" in said.getvalue()
+    for pk in claimable().values_list("pk", flat=True):
+        resume(resumption_id=pk, owner="worker")
+    request = ReviewRequest.objects.get(tool_name="db.migrate")
+    assert request.state == "pending"
+    assert "Every row is kept" in ToolCall.objects.get(pk=request.tool_call_id).claims
+    states = dict(ToolCall.objects.filter(run=request.run).values_list("tool_name", "state"))
+    assert states == {"db.schema": "succeeded", "db.try": "succeeded", "db.migrate": "waiting"}
 
 
 def test_the_command_makes_another_request(cast: Cast) -> None:

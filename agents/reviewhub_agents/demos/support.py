@@ -1,7 +1,7 @@
-"""A hosted agent with real effects: it reads orders, refunds money and writes e-mails in a small shop.
+"""A hosted agent with real effects in a small shop: it reads orders, refunds, changes addresses, writes e-mails.
 
-Think, act, think again, until the model has nothing more to do. Every step ends in a checkpoint; a refund waits for
-people. No key is needed: the model is a few rules (`support_model`).
+Think, act, think again, until the model has nothing more to do. Every step ends in a checkpoint; a refund and a new
+address wait for people. No key is needed: the model is a few rules (`support_model`), unless a real one is named.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from reviewhub_agents.demos import support_model, support_shop
-from reviewhub_agents.runtime import END, Context, Graph, Scripted, ToolError, ToolResult, ToolRun
+from reviewhub_agents.demos.model import chosen
+from reviewhub_agents.runtime import END, Context, Graph, ToolError, ToolResult, ToolRun
 from reviewhub_agents.runtime.models import Message
 
 Money = Annotated[str, Field(pattern=r"^[0-9]{1,7}(\.[0-9]{2})?$", examples=["59.00"])]
@@ -34,6 +35,13 @@ class Refund(BaseModel):
     amount: Money
 
 
+class Move(BaseModel):
+    """Where an order should go instead."""
+
+    order_id: OrderId
+    address: Annotated[str, Field(min_length=1, max_length=200)]
+
+
 class SendMail(BaseModel):
     """An e-mail to a customer."""
 
@@ -50,12 +58,18 @@ class Ticket(BaseModel):
     order: dict[str, str] | None = None
 
 
+SAYS = (
+    "You answer customers of a small shop. Look the order up first. Refund what arrived damaged, a fifth of the price "
+    "for what was late; change the address of what has not arrived. Then write one e-mail to the customer and end with "
+    "one line about what was done. Every tool may be refused or changed by people: its result says so."
+)
+
 support = Graph(
     "support",
     Ticket,
     version=1,
-    description="Answers customers of a small shop: looks orders up, refunds, writes e-mails.",
-    model=Scripted(support_model.answer),
+    description="Answers customers of a small shop: looks orders up, refunds, changes addresses, writes e-mails.",
+    model=chosen(support_model.answer, tools=lambda: support.tools.values(), says=SAYS),
     result=lambda last: last.messages[-1]["content"],
 )
 
@@ -102,9 +116,21 @@ def refund(args: Refund, run: ToolRun) -> dict[str, Any]:
     return {"payment": payment, "amount": f"{amount:.2f}"}
 
 
+@support.tool(
+    "shop.move", effect="idempotent", time_limit=60, tries=3, sentence="Send order {order_id} to {address}"
+)
+def move(args: Move, run: ToolRun) -> dict[str, str]:
+    """Changes the address of an order that has not arrived. To change it to the same again does nothing."""
+    try:
+        before = support_shop.move(number=args.order_id, address=args.address)
+    except (support_shop.NoSuchOrder, support_shop.OnItsWay) as error:
+        raise ToolError(str(error)) from error
+    return {"before": before, "address": args.address}
+
+
 @support.tool("mail.send", effect="idempotent", time_limit=60, tries=3, sentence="E-mail to {to}: {subject}")
 def send_mail(args: SendMail, run: ToolRun) -> dict[str, Any]:
-    """Sends an e-mail to a customer, once however often it is tried."""
+    """Puts an e-mail to a customer into the mailbox folder, once however often it is tried."""
     new = support_shop.send(recipient=args.to, subject=args.subject, body=args.body, key=run.idempotency_key)
     return {"sent": True, "new": new}
 

@@ -25,9 +25,11 @@ def answer(messages: list[Message]) -> Message:
     content = json.loads(str(last["content"]))
     if last["name"] == "shop.read_order":
         return _judge(content, str(_said_by("user", messages)))
+    order = json.loads(str(results[0]["content"]))["result"]
     if last["name"] == "shop.refund":
-        order = json.loads(str(results[0]["content"]))["result"]
         return _write(content, order)
+    if last["name"] == "shop.move":
+        return _write_about_move(content, order)
     return {"role": "assistant", "content": _summary(results)}
 
 
@@ -46,6 +48,10 @@ def _judge(content: dict[str, Any], wish: str) -> Message:
     if order is None:
         return {"role": "assistant", "content": f"I could not look the order up: {content['message']}"}
     paid = Decimal(order["paid"])
+    elsewhere = re.search(r"\bto (\d+ [A-Z][^.,;\n]{2,80})", wish)
+    if elsewhere and order["arrived"] == "not yet":
+        reason = "The customer asks for it, and it has not arrived."
+        return _call("shop.move", order_id=order["id"], address=elsewhere[1].strip(), reason=reason)
     wants = re.search(r"\$\s?(\d+(?:\.\d\d)?)", wish)
     if "crushed" in order["arrived"]:
         amount = Decimal(wants[1]) if wants else paid
@@ -74,10 +80,22 @@ def _write(content: dict[str, Any], order: dict[str, Any]) -> Message:
     return _call("mail.send", to=order["email"], subject=subject, body=f"Dear {order['customer']},\n\n{body}")
 
 
+def _write_about_move(content: dict[str, Any], order: dict[str, Any]) -> Message:
+    if content["outcome"] == "done":
+        body = f"order {order['id']} goes to {content['result']['address']} now."
+    else:
+        body = f"order {order['id']} goes to {order['address']} as before. {content['message']}".strip()
+    subject = f"The address of order {order['id']}"
+    return _call("mail.send", to=order["email"], subject=subject, body=f"Dear {order['customer']},\n\n{body}")
+
+
 def _summary(results: list[Message]) -> str:
     said = [json.loads(str(message["content"])) for message in results]
     paid = next((one["result"]["amount"] for one in said if "payment" in (one.get("result") or {})), None)
-    what = f"Refunded {paid}" if paid else "Nothing was refunded"
+    moved = next((one["result"]["address"] for one in said if "before" in (one.get("result") or {})), None)
+    what = f"Refunded {paid}" if paid else f"Goes to {moved}" if moved else "Nothing was refunded"
+    if not (paid or moved) and any(one["name"] == "shop.move" for one in results):
+        what = "The address stays"
     return f"{what}; the customer {'knows' if said[-1]['outcome'] == 'done' else 'was not told'}."
 
 

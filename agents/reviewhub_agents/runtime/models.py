@@ -30,3 +30,22 @@ class Scripted:
     def complete(self, messages: list[Message]) -> Message:
         """What the function says."""
         return self.answer(messages)
+
+
+class Recorded:
+    """A model that plays a recorded conversation: its nth answer is the nth message of the assistant in it.
+
+    Which one is due follows from the messages it is given, so that it keeps nothing and a replay gets the same.
+    """
+
+    def __init__(self, messages: list[Message], *, name: str = "recorded") -> None:
+        """`messages` as OpenAI's chat API takes and gives them; those of the assistant are the answers."""
+        self.name = name
+        self._answers = [message for message in messages if message["role"] == "assistant"]
+
+    def complete(self, messages: list[Message]) -> Message:
+        """The answer that comes next. Raises LookupError when the recording has no more."""
+        given = sum(message["role"] == "assistant" for message in messages)
+        if given >= len(self._answers):
+            raise LookupError(f"the recording has {len(self._answers)} answers, and one more was asked for")
+        return self._answers[given]

@@ -1,29 +1,35 @@
-"""`manage.py demo_run`: the demo agent asks once more."""
+"""`manage.py demo_run [support|migration|claims]`: a demo agent asks (once more)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from reviewhub_agents.demos import model
 
 from reviewhub.core.errors import ReviewHubError
-from reviewhub.hosting.demo import demo_agent, demo_run
+from reviewhub.hosting.demo import DEMOS, SUPPORT, demo_agent, start_demo
 
 
 class Command(BaseCommand):
     """Another request for the tour, after the first is decided."""
 
-    help = "Starts another run of the demo agent; its refund waits in the queue a moment later."
+    help = "Starts a run of a demo agent; what cannot be undone waits in the queue."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which demo."""
+        parser.add_argument("demo", nargs="?", choices=tuple(DEMOS), default=SUPPORT.graph)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Starts the run, or says why there is none to start."""
-        agent = demo_agent()
-        if agent is None:
+        """Starts the run beside the support agent, or says why there is none to start."""
+        known = demo_agent()
+        if known is None:
             raise CommandError("There is no demo agent here. The first start makes one.")
+        demo = DEMOS[options["demo"]]
         try:
-            demo_run(agent)
+            agent = start_demo(team=known.team, owner=known.owner, demo=demo).agent
         except ReviewHubError as error:
-            raise CommandError(f"{agent.name}: {error.message}") from error
+            raise CommandError(f"{demo.name}: {error.message}") from error
         self.stdout.write(
-            f"{agent.name} is at work; its refund waits in the queue as soon as a worker has it."
+            f"{agent.name} is at work; {demo.waits} waits in the queue as soon as a worker has it.\n{model.said()}"
         )
