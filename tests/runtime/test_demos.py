@@ -86,6 +86,9 @@ def test_a_letter_is_in_the_mailbox_once_and_no_header_is_smuggled_in(place: Pat
     assert letters[0]["Bcc"] is None
     assert letters[0]["X-Evil"] is None
     assert list((place / "box" / "tmp").iterdir()) == []
+    for letter in (place / "box" / "new").iterdir():
+        letter.rename(place / "box" / "cur" / f"{letter.name}:2,S")
+    assert not mailbox.deliver(place / "box", **given, key="one")
 
 
 # --- the migration agent -------------------------------------------------------------------------------------------

@@ -28,7 +28,8 @@ def deliver(folder: Path, *, recipient: str, subject: str, body: str, key: str) 
     letter.set_content(body)
     name = hashlib.sha256(key.encode()).hexdigest()
     ready, target = folder / "tmp" / secrets.token_hex(16), folder / "new" / name
-    if target.exists():
+    # A mail program moves what was read to `cur`, with a mark behind the name.
+    if target.exists() or any((folder / "cur").glob(f"{name}*")):
         return False
     ready.write_bytes(letter.as_bytes())
     try:

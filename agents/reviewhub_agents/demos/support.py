@@ -64,7 +64,7 @@ SAYS = (
     "one line about what was done. Every tool may be refused or changed by people: its result says so."
 )
 
-support = Graph(
+support: Graph[Ticket] = Graph(
     "support",
     Ticket,
     version=1,
