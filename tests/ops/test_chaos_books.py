@@ -95,15 +95,22 @@ class Note(BaseModel):
     text: str = "x"
 
 
-def test_the_journal_hears_every_beginning_and_every_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_async", [False, True])
+def test_the_journal_hears_every_beginning_and_every_end(tmp_path: Path, is_async: bool) -> None:
     graph = Graph("noter", Note)
 
-    @graph.tool("note", effect="idempotent", tries=2)
     def note(args: Note, run: ToolRun) -> dict[str, int]:
         """Notes."""
         if run.attempt == 1:
             raise ConnectionError("not yet")
         return {"attempt": run.attempt}
+
+    async def note_async(args: Note, run: ToolRun) -> dict[str, int]:
+        """Notes, and lets others run."""
+        return note(args, run)
+
+    declared = graph.tool("note", effect="idempotent", tries=2, wait=0)
+    declared(note_async if is_async else note)
 
     @graph.step(to=[END])
     def only(state: Note, ctx: Context[Note]) -> None:

@@ -7,8 +7,9 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 from reviewhub_agents import canonical
@@ -42,12 +43,17 @@ class Journal:
     def _watched(self, tool: Tool[Any]) -> Callable[[BaseModel, ToolRun], Any]:
         def run(arguments: BaseModel, run: ToolRun) -> Any:
             self._write({"kind": "begun", "key": run.idempotency_key})
-            result = tool.run(arguments, run)
-            text = canonical.dumps(result)
-            self._write({"kind": "done", "key": run.idempotency_key, "result": text})
-            return result
+            return self._done(run, tool.run(arguments, run))
 
-        return run
+        async def run_async(arguments: BaseModel, run: ToolRun) -> Any:
+            self._write({"kind": "begun", "key": run.idempotency_key})
+            return self._done(run, await cast("Any", tool.run)(arguments, run))
+
+        return run_async if iscoroutinefunction(tool.run) else run
+
+    def _done(self, run: ToolRun, result: Any) -> Any:
+        self._write({"kind": "done", "key": run.idempotency_key, "result": canonical.dumps(result)})
+        return result
 
     def _write(self, line: dict[str, str]) -> None:
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
