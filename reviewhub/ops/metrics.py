@@ -108,8 +108,12 @@ def _of_agents() -> Iterator[Metric]:
         ("shifts_lost_total", "lost", "Times that work since the last save was lost."),
         ("saves_total", "all_saves", "Checkpoints that workers saved."),
         ("recoveries_total", "returns", "Times that another worker went on for one that died."),
-        ("model_tokens_paid_total", "tokens_paid", "Tokens of model answers, estimated."),
-        ("model_tokens_spared_total", "tokens_spared", "Tokens of model answers found again, estimated."),
+        (
+            "model_tokens_paid_total",
+            "tokens_paid",
+            "Tokens of model calls, estimated where the provider does not say.",
+        ),
+        ("model_tokens_spared_total", "tokens_spared", "The same of calls whose answers were found again."),
     ):
         yield Metric(name, "counter", words, [(labels, row[column] or 0) for labels, row in rows])
     yield Metric(

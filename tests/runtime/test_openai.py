@@ -10,7 +10,7 @@ import openai
 import pytest
 from pydantic import BaseModel
 from reviewhub_agents.demos import model as demo_model
-from reviewhub_agents.runtime import END, Context, Graph, GraphError, ToolRun, run
+from reviewhub_agents.runtime import END, Context, ContextOverflow, Graph, GraphError, ToolRun, TryLater, run
 from reviewhub_agents.runtime.memory import MemoryStore
 from reviewhub_agents.runtime.models import Recorded, Scripted
 from reviewhub_agents.runtime.openai import OpenAIChat
@@ -36,7 +36,8 @@ def served(*answers: dict[str, Any] | int) -> tuple[openai.OpenAI, list[Any]]:
         asked.append(json.loads(request.content))
         given = left.pop(0)
         if isinstance(given, int):
-            return httpx.Response(given, json={"error": {"message": "no"}})
+            said = {"message": "no", "code": "context_length_exceeded" if given == 400 else "other"}
+            return httpx.Response(given, json={"error": said}, headers={"Retry-After": "7"})
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **given}}
         body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
         return httpx.Response(200, json={**body, "usage": USAGE})
@@ -109,16 +110,29 @@ def test_an_agent_talks_to_it() -> None:
     assert "name" not in second[3]
     # Its answers are recorded with what they cost.
     kept = [json.loads(value.value) for key, value in store.records.items() if "model:small" in key]
-    assert kept[0]["usage"] == {"prompt_tokens": 11, "completion_tokens": 7}
+    assert kept[0]["usage"] == {"input_tokens": 11, "output_tokens": 7}
     assert kept[0]["tool_calls"][0]["function"]["name"] == "shop.read"
 
 
-@pytest.mark.parametrize("status", [429, 500])
-def test_an_error_of_the_provider_is_raised_at_once_and_paid_for_once(status: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (429, TryLater),
+        (500, TryLater),
+        (503, TryLater),
+        (400, ContextOverflow),
+        (401, openai.AuthenticationError),
+        (422, openai.UnprocessableEntityError),
+    ],
+)
+def test_an_error_of_the_provider_is_said_at_once_in_the_words_of_the_engine(
+    status: int, error: type[Exception]
+) -> None:
     client, asked = served(status, {"content": "Now."})
     model = OpenAIChat("small", client=client)
-    with pytest.raises(openai.APIStatusError):
+    with pytest.raises(error) as raised:
         model.complete([{"role": "user", "content": "?"}])
+    assert getattr(raised.value, "after", 7.0) == 7.0
     assert len(asked) == 1
     assert model.complete([{"role": "user", "content": "?"}])["content"] == "Now."
     assert "tools" not in asked[1]

@@ -7,10 +7,11 @@ Most providers and local servers speak it, at an address of their own (`OPENAI_B
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from .errors import GraphError
+from .errors import ContextOverflow, GraphError, TryLater
 from .models import Message
 from .tools import Tool
 
@@ -25,8 +26,9 @@ REASON = {
 class OpenAIChat:
     """Asks a chat model. It keeps no conversation: the state of the agent does.
 
-    The key is read from `OPENAI_API_KEY`. Errors of the provider are those of the client (`openai.APIError` and what is
-    below it); the client itself tries nothing again, since the engine does that, from the last checkpoint.
+    The key is read from `OPENAI_API_KEY`. A rate limit, an overload, a time-out or a line that is cut is TryLater, a
+    prompt that is too long ContextOverflow; other errors are those of the client (`openai.APIError`). The client itself tries
+    nothing again, since the engine does that, from the last checkpoint.
     """
 
     def __init__(
@@ -63,15 +65,16 @@ class OpenAIChat:
         asked: dict[str, Any] = {"model": self._name, "messages": self._sent(messages)}
         if tools:
             asked["tools"] = tools
-        answer = self._client.chat.completions.create(**asked)
+        with _translated():
+            answer = self._client.chat.completions.create(**asked)
         said = answer.choices[0].message
         message: Message = {"role": "assistant", "content": said.content}
         if said.tool_calls:
             message["tool_calls"] = [_call(call) for call in said.tool_calls]
         if answer.usage is not None:
             message["usage"] = {
-                "prompt_tokens": answer.usage.prompt_tokens,
-                "completion_tokens": answer.usage.completion_tokens,
+                "input_tokens": answer.usage.prompt_tokens,
+                "output_tokens": answer.usage.completion_tokens,
             }
         return message
 
@@ -90,6 +93,28 @@ def _client(timeout: float) -> Any:
         return openai.OpenAI(timeout=timeout, max_retries=0)
     except openai.OpenAIError as error:
         raise GraphError(f"no model can be asked: {error}") from error
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """The client's errors that the engine knows what to do about, in its words."""
+    import openai
+
+    try:
+        yield
+    except (openai.RateLimitError, openai.InternalServerError) as error:
+        raise TryLater(str(error), after=_after(error.response.headers.get("retry-after", ""))) from error
+    except openai.APIConnectionError as error:
+        raise TryLater(str(error)) from error
+    except openai.BadRequestError as error:
+        if error.code == "context_length_exceeded":
+            raise ContextOverflow(str(error)) from error
+        raise
+
+
+def _after(said: str) -> float | None:
+    """Seconds, where the provider names them; it may name a date instead."""
+    return float(said) if said.replace(".", "", 1).isdecimal() else None
 
 
 def _described(tool: Tool[Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from reviewhub_agents import weight
+from reviewhub_agents.runtime import messages
 from reviewhub_agents.runtime.store import (
     Call,
     Kept,
@@ -24,11 +25,9 @@ from reviewhub_agents.runtime.store import (
 from reviewhub.hosting.goodput.rules import Seen, Spent, Tally
 from reviewhub.hosting.models import Shift
 from reviewhub.hosting.store import BranchStore
+from reviewhub.hosting.usage import usage_of
 from reviewhub.resumptions.claim import Claimed
 from reviewhub.toolcalls.models import Pause
-
-MODEL = "/model:"
-"""What the keys of recorded model calls have in them, and no others."""
 
 
 class Meter:
@@ -121,16 +120,14 @@ class MeteredStore(BranchStore):
             found = super().kept(key)
             if found is not None:
                 says.append(Seen.FOUND)
-                if MODEL in key:
-                    self._meter.tokens(spared=weight.tokens(found.value))
+                self._meter.tokens(spared=_tokens(key, found))
             return found
 
     def keep(self, key: str, kept: Kept) -> None:
         """Measured as ledger."""
         with self._meter.timing(Seen.LEDGER):
             super().keep(key, kept)
-        if MODEL in key:
-            self._meter.tokens(paid=weight.tokens(kept.value))
+        self._meter.tokens(paid=_tokens(key, kept))
 
     def ledger(self, since: int) -> Ledger:
         """Measured as recovery."""
@@ -142,3 +139,9 @@ class MeteredStore(BranchStore):
         with self._meter.timing(Seen.LEDGER):
             super().finish(result=result)
         self._meter.ending = Shift.Ending.FINISHED
+
+
+def _tokens(key: str, kept: Kept) -> int:
+    """Tokens of a recorded model call, by its provider's word, else estimated from the answer; 0 for other records."""
+    used = usage_of(key=key, value=messages.kept_text(kept))
+    return 0 if used is None else used.input_tokens + used.output_tokens or weight.tokens(kept.value)
