@@ -27,8 +27,8 @@ class OpenAIChat:
     """Asks a chat model. It keeps no conversation: the state of the agent does.
 
     The key is read from `OPENAI_API_KEY`. A rate limit, an overload, a time-out or a line that is cut is TryLater, a
-    prompt that is too long ContextOverflow; other errors are those of the client (`openai.APIError`). The client itself tries
-    nothing again, since the engine does that, from the last checkpoint.
+    prompt that is too long ContextOverflow; other errors are those of the client (`openai.APIError`). The client itself
+    tries nothing again, since the engine does that, from the last checkpoint.
     """
 
     def __init__(
