@@ -12,6 +12,7 @@ from itertools import cycle
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Count, Q
 from reviewhub_agents import canonical, wire
 
@@ -90,6 +91,7 @@ class Play:
                 worker.strike()
         return self._report(agent, journal.read())
 
+    @transaction.atomic
     def _people(self) -> tuple[Agent, Member]:
         workspace = Workspace.objects.create(slug="chaos", name="Chaos")
         team = Team.objects.create(workspace=workspace, name="Everybody")
