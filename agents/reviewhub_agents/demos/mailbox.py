@@ -10,7 +10,6 @@ import secrets
 from email import message_from_binary_file, policy
 from email.message import EmailMessage
 from pathlib import Path
-from typing import cast
 
 SENDER = "Demo shop <shop@example.com>"
 
@@ -47,7 +46,7 @@ def letters(folder: Path) -> list[EmailMessage]:
     read = []
     for path in found:
         with path.open("rb") as file:
-            read.append(cast("EmailMessage", message_from_binary_file(file, policy=policy.default)))
+            read.append(message_from_binary_file(file, policy=policy.default))
     return read
 
 

@@ -9,15 +9,15 @@ import json
 
 from reviewhub_agents.runtime.models import Message
 
-SPLIT = (
+SPLIT: tuple[str, ...] = (
     "ALTER TABLE customers ADD COLUMN first_name TEXT",
     "ALTER TABLE customers ADD COLUMN last_name TEXT",
     "UPDATE customers SET first_name = substr(name, 1, instr(name, ' ') - 1), "
     "last_name = substr(name, instr(name, ' ') + 1)",
 )
-INDEX = ("CREATE INDEX orders_by_customer ON orders (customer_id)",)
-WRONG_DROP = ("ALTER TABLE customers DROP COLUMN fax_number",)
-DROP = ("ALTER TABLE customers DROP COLUMN fax",)
+INDEX: tuple[str, ...] = ("CREATE INDEX orders_by_customer ON orders (customer_id)",)
+WRONG_DROP: tuple[str, ...] = ("ALTER TABLE customers DROP COLUMN fax_number",)
+DROP: tuple[str, ...] = ("ALTER TABLE customers DROP COLUMN fax",)
 
 
 def answer(messages: list[Message]) -> Message:

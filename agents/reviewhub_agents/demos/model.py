@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from reviewhub_agents.runtime.models import Message, Model, Scripted
 from reviewhub_agents.runtime.tools import Tool
@@ -17,7 +18,7 @@ NAME = "REVIEWHUB_MODEL"
 
 
 def chosen(
-    rules: Callable[[list[Message]], Message], *, tools: Callable[[], Iterable[Tool]], says: str
+    rules: Callable[[list[Message]], Message], *, tools: Callable[[], Iterable[Tool[Any]]], says: str
 ) -> Model:
     """The model of a demo agent.
 

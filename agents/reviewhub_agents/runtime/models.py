@@ -41,7 +41,7 @@ class Recorded:
     def __init__(self, messages: list[Message], *, name: str = "recorded") -> None:
         """`messages` as OpenAI's chat API takes and gives them; those of the assistant are the answers."""
         self.name = name
-        self._answers = [message for message in messages if message["role"] == "assistant"]
+        self._answers: list[Message] = [message for message in messages if message["role"] == "assistant"]
 
     def complete(self, messages: list[Message]) -> Message:
         """The answer that comes next. Raises LookupError when the recording has no more."""
