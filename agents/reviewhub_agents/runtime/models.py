@@ -48,4 +48,5 @@ class Recorded:
         given = sum(message["role"] == "assistant" for message in messages)
         if given >= len(self._answers):
             raise LookupError(f"the recording has {len(self._answers)} answers, and one more was asked for")
-        return self._answers[given]
+        answer: Message = self._answers[given]
+        return answer
