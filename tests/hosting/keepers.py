@@ -18,7 +18,8 @@ from reviewhub.resumptions.claim import claim
 from reviewhub.resumptions.models import Resumption
 from reviewhub.runs.models import Branch
 from tests.cast import Cast, make_test_agent
-from tests.hosting.conftest import Hosted, run_out
+from tests.driver import policy
+from tests.hosting.conftest import Hosted, allow, run_out
 
 INPUT = {"amount": "10.00"}
 
@@ -94,6 +95,8 @@ class OverHttp:
         for tool in ("read", "mail", "pay"):
             effect = {"read": "read", "mail": "idempotent", "pay": "once"}[tool]
             self.client.register_tool(tool, wire.ToolRegister.from_tree({"effect": effect}))
+        # A policy lets run what was known when it was published.
+        policy(cast.support, allow("read"), allow("mail"))
         self.run = self.client.start_run(wire.RunStart(input=INPUT)).id
         self.store: Store = HttpStore(self.client, self.run, owner="first")
 

@@ -19,6 +19,7 @@ from reviewhub.checkpoints.models import Leftover, StoreState
 from reviewhub.checkpoints.queries import head_of
 from reviewhub.core.models import IdempotencyKey
 from reviewhub.deliveries.models import Email
+from reviewhub.hosting.models import Shift
 from reviewhub.resumptions.models import Resumption
 from reviewhub.retention.models import Progress
 from reviewhub.reviews.models import ReviewRequest
@@ -39,7 +40,6 @@ KEPT = {
     "EventPayload",
     "Failure",
     "Hold",
-    "KnownTool",
     "Member",
     "Person",
     "Pin",
@@ -73,6 +73,7 @@ MOVED = (
     Resumption,
     ReviewRequest,
     Run,
+    Shift,
     StoreState,
     Tool,
     ToolCall,
