@@ -200,7 +200,7 @@ def test_the_first_record_stays(keeper: Keeper) -> None:
 def test_a_new_snapshot_is_saved_with_the_pause(keeper: Keeper) -> None:
     first = saved(keeper.store)
     new = Snapshot(id="", node="work", step=1, state=STATE)
-    stop = keeper.store.pause(key="1/work/pause/1", snapshot=new, proposals=asked(key="1/work/pause/1"))
+    stop = keeper.store.pause(key="1/act/pause/1", snapshot=new, proposals=asked(key="1/act/pause/1"))
     assert stop.checkpoint not in {"", first.id}
     store = keeper.store
     assert store.load().snapshot == replace(new, id=stop.checkpoint)
@@ -208,7 +208,7 @@ def test_a_new_snapshot_is_saved_with_the_pause(keeper: Keeper) -> None:
     store = keeper.over()
     head = store.load().snapshot or pytest.fail("no head")
     # Another process stands on what was saved along, and finds the same pause.
-    again = store.pause(key="1/work/pause/1", snapshot=head, proposals=asked(key="1/work/pause/1"))
+    again = store.pause(key="1/act/pause/1", snapshot=head, proposals=asked(key="1/act/pause/1"))
     assert (again.id, again.checkpoint) == (stop.id, head.id)
     assert store.save(node="end", step=2, state=STATE).id != head.id
 
@@ -224,17 +224,17 @@ def test_the_ledger_has_what_was_recorded_since_a_step(keeper: Keeper) -> None:
     store = keeper.store
     snapshot = saved(store)
     for step in (0, 1, 2):
-        store.keep(f"{step}/work/x/1", Kept(digest="d", value=f"{step}"))
-        place = f"{step}/work/pause/1"
+        store.keep(f"{step}/act/x/1", Kept(digest="d", value=f"{step}"))
+        place = f"{step}/act/pause/1"
         store.pause(key=place, snapshot=snapshot, proposals=asked("read", key=place))
     store.keep("other", Kept(digest="d", value="9"))
     everything = store.ledger(0)
-    assert sorted(everything.records) == ["0/work/x/1", "1/work/x/1", "2/work/x/1"]
-    assert sorted(everything.calls) == [f"{n}/work/pause/1.0" for n in range(3)]
+    assert sorted(everything.records) == ["0/act/x/1", "1/act/x/1", "2/act/x/1"]
+    assert sorted(everything.calls) == [f"{n}/act/pause/1.0" for n in range(3)]
     late = keeper.over().ledger(2)
-    assert late.records == {"2/work/x/1": Kept(digest="d", value="2")}
-    assert late.calls["2/work/pause/1.0"].state == "allowed"
-    assert late.places() == {"2/work/x/1", "2/work/pause/1"}
+    assert late.records == {"2/act/x/1": Kept(digest="d", value="2")}
+    assert late.calls["2/act/pause/1.0"].state == "allowed"
+    assert late.places() == {"2/act/x/1", "2/act/pause/1"}
 
 
 def test_the_nearest_snapshot_before_a_step(keeper: Keeper) -> None:

@@ -28,7 +28,7 @@ def agent(script: list[list[str]]) -> tuple[Graph[Note], list[str]]:
         done.append(args.text)
 
     @graph.step(to=[END])
-    def work(state: Note, ctx: Context[Note]) -> None:
+    def act(state: Note, ctx: Context[Note]) -> None:
         for what in script.pop(0):
             verb, _, text = what.partition(" ")
             if verb == "pay":
@@ -44,10 +44,10 @@ def agent(script: list[list[str]]) -> tuple[Graph[Note], list[str]]:
 @pytest.mark.parametrize(
     ("first", "then", "says"),
     [
-        (["pay a"], [], "0/work/pause/1 the first time, and not now"),
+        (["pay a"], [], "0/act/pause/1 the first time, and not now"),
         (["pay a", "record x"], ["pay a"], "record"),
         (["record x", "pay a"], ["pay b"], "is new|something else|asked for"),
-        (["record x"], ["pay b"], "0/work/pause/1 is new; the first time this step asked for 0/work/x/1"),
+        (["record x"], ["pay b"], "0/act/pause/1 is new; the first time this step asked for 0/act/x/1"),
     ],
 )
 def test_something_else_is_reported(first: list[str], then: list[str], says: str) -> None:
