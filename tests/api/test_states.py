@@ -215,7 +215,7 @@ def test_people_see_what_does_not_fit(agent: AgentHttp, cast: Cast) -> None:
         raw = bob.get(f"/northwind/{path}").content.decode()
         assert "<b>" not in raw.partition("is not what its schema says")[2].partition("</ul>")[0], path
         page = re.sub(r"<[^>]+>", "", raw)
-        assert "/amount must be at least 0" in page, path
+        assert "amount must be at least 0" in page, path
         assert "order v1" in page, path
     good = save(agent, run, GOOD).ok(201)
     assert (

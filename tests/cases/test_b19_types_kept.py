@@ -132,7 +132,7 @@ def test_the_run_page_shows_values_and_not_their_marks(agent: AgentHttp, cast: C
     page = browser.get(f"/northwind/runs/{run}").content.decode()
     assert all(text in page for text in ("1.10", "Europe/Berlin", "Right.READ | SHARE", "2 bytes"))
     assert "&lt;b&gt;\\u0000" in page
-    assert "[(1, (2, x))]" in page
+    assert "/(1, (2, x))" in re.sub("<[^>]+>", "", page)
     assert "$rh" not in page
     save(agent, run, state=VALUES)
     assert browser.get(f"/northwind/runs/{run}").status_code == 200
