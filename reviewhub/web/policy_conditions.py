@@ -84,5 +84,7 @@ def _written(value: bool | int | float | str | None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return value if _read(value) == value and "," not in value else f'"{value}"'
+        # A bare text is read without the spaces around it, and an empty field as one that nobody filled in.
+        bare = value and value == value.strip() and "," not in value and _read(value) == value
+        return value if bare else f'"{value}"'
     return str(value)

@@ -28,6 +28,7 @@ NOT_ASKING = {
     "checkpoints/save": "a step of pause, checkpoint, finish, fail and outcome",
     "gates/ask_again": "a step of consume",
     "gates/carry_plan": "a step of fork and rewrite",
+    "gates/rewrite_once": "`within` asks, the step of rewrite that it stands on",
     "gates/outcome": "what happened is always taken",
     "gates/reconsider": "a step of consume",
     "hosting/adopt": "an operator's command, no member's",
@@ -36,6 +37,7 @@ NOT_ASKING = {
     "reviews/request": "a step of pause and of whatever asks again",
     "reviews/vote": "a step of decide",
     "runs/derive": "follows from what a verb did to a branch",
+    "runs/halt": "a step of gates/halt, which asks, and of limits that are used up",
     "toolcalls/propose": "a step of pause and observe",
 }
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 
 from reviewhub.policies.arguments import Arguments
-from reviewhub.policies.conditions import MOST_FOLDED, test
+from reviewhub.policies.conditions import MOST_FOLDED
+from reviewhub.policies.conditions import test as put_to_the_test
 from reviewhub.policies.model import Condition
 
 
 def said(arguments: str, path: str, name: str, value=None, *, lets_run: bool = False):
-    return test(Condition(path=path, test=name, value=value), Arguments(arguments), lets_run=lets_run).holds
+    return put_to_the_test(
+        Condition(path=path, test=name, value=value), Arguments(arguments), lets_run=lets_run
+    ).holds
 
 
 TABLE = [
@@ -102,7 +105,7 @@ def test_long_texts_are_compared_while_that_is_cheap():
 def test_when_the_time_is_spent_nothing_is_decided():
     arguments = Arguments('{"a":1}')
     arguments.seconds = 1.0
-    assert test(Condition(path="a", test="is", value=1), arguments, lets_run=True).holds is None
+    assert put_to_the_test(Condition(path="a", test="is", value=1), arguments, lets_run=True).holds is None
 
 
 @pytest.mark.parametrize(
