@@ -120,9 +120,10 @@ def stuck() -> str:
 def shop(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     monkeypatch.setenv(support_shop.FOLDER, str(tmp_path))
     cast = make_cast()
+    agent = adopt(team=cast.support, graph="support", name="Support", owner=None, actor=SYSTEM)
+    # After its tools are registered: a policy lets run what was known when it was published.
     text = policy_text(Policy(rules=RULES))
     publish(workspace=cast.workspace, rules_text=text, note="chaos", base=0, actor=SYSTEM)
-    agent = adopt(team=cast.support, graph="support", name="Support", owner=None, actor=SYSTEM)
     made = Shop(agent=agent, cast=cast, folder=tmp_path)
     yield made
     for actor in made.actors:
