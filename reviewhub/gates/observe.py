@@ -29,6 +29,7 @@ from reviewhub.gates.set_aside import setting_aside
 from reviewhub.gates.unknown import open_unknown
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.reviews.draw import draw
+from reviewhub.reviews.tell_undecided import tell_undecided
 from reviewhub.runs.fence import check
 from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.locks import Locked, lock_branch
@@ -145,6 +146,7 @@ def _end(branch: Branch, call: ToolCall, one: Prepared, told: wire.ObservedCall,
             because=one.answer.text,
         ),
     )
+    tell_undecided(call=call, undecided=one.answer.undecided, policy_version=one.answer.policy_version)
     if unasked:
         draw(call=call, because=f"It ran without approval. {one.answer.text}", severity="high")
     elif one.answer.action == "observe":

@@ -6,7 +6,7 @@ import logging
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
 from django.db import connection, transaction
@@ -72,7 +72,7 @@ def evaluate(
     """The answers to `calls`, in their order, all by the same version of the policy.
 
     Never raises for what a policy or a call may hold: no policy, an unreadable one, a rule that fails or a time-out
-    of the database become one approval by the agent's team, and a line in the log.
+    of the database become one approval by the agent's team, and a line in the log. `undecided` says what failed.
 
     Args:
         agent: whose calls; with its team loaded or not.
@@ -157,12 +157,21 @@ def resolve(answer: Answer, *, number: int, agent: Agent, teams: dict[str, uuid.
 
 def _answer(now: InForce, call: rules.Call) -> Answer:
     if now.policy is None:
-        return rules.everything_else(call, because=now.why_not)
+        return (
+            _unreadable(call)
+            if now.why_not == UNREADABLE
+            else rules.everything_else(call, because=now.why_not)
+        )
     try:
         return rules.evaluate(now.policy, call)
     except Exception:
         log.exception("policy v%d failed on a call of %r; it needs approval", now.number, call.tool)
-        return rules.everything_else(call, because=UNREADABLE)
+        return _unreadable(call)
+
+
+def _unreadable(call: rules.Call) -> Answer:
+    answer = rules.everything_else(call, because=UNREADABLE)
+    return replace(answer, undecided=(*answer.undecided, UNREADABLE))
 
 
 def team_ids(workspace_id: uuid.UUID, answers: Sequence[Answer]) -> dict[str, uuid.UUID]:

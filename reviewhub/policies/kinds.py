@@ -14,3 +14,16 @@ class PolicyPublished(Payload):
     note: str
     digest: str
     rules: int
+
+
+@kind(
+    "policy.undecided",
+    says="Policy v{policy_version} could not be decided on {tool}, so people are asked: {because}",
+)
+class PolicyUndecided(Payload):
+    """A rule failed on a call, or the policy could not be read. `because` names each part that failed."""
+
+    tool: str
+    digest: str
+    policy_version: int
+    because: str

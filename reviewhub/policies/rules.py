@@ -40,7 +40,7 @@ class Answer:
     """What policy says to one call. `requirement` is set exactly when action is require.
 
     `position` counts the rules of a layer from 1; it and `rule` are None when nothing but the last line answered.
-    `text` is for people.
+    `text` is for people. `undecided` says which parts of policy could not be evaluated on this call.
     """
 
     action: Action
@@ -50,6 +50,7 @@ class Answer:
     position: int | None = None
     requirement: Requirement | None = None
     held_because: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +127,7 @@ def everything_else(call: Call, *, because: str = "no rule matches", more: Seque
         text=_sentence(str(requirement), (because, *held)),
         requirement=requirement,
         held_because=held,
+        undecided=tuple(more),
     )
 
 
@@ -185,8 +187,9 @@ def _tightened(
         needed = lower.requirement or Requirement(team=call.agent_team)
         needed = _narrowed(needed, call, held)
         return replace(
-            lower, action="require", requirement=needed, held_because=held, text=_sentence(str(needed), held)
-        )
+            lower, action="require", requirement=needed, held_because=held, text=_sentence(str(needed), held),
+            undecided=(*lower.undecided, *undecided),
+        )  # fmt: skip
     position, first = max(asked, key=lambda one: (one[1].approvals, -one[0]))
     wanted = [_requirement(rule, call) for rule in (first, *(rule for _, rule in asked))]
     if lower.requirement is not None:
@@ -196,6 +199,7 @@ def _tightened(
     return Answer(
         action="require", text=_sentence(str(needed), (f"guardrail {names} asks for it", *held)), layer="guardrail",
         rule=first.name, position=position, requirement=needed, held_because=held,
+        undecided=(*lower.undecided, *undecided),
     )  # fmt: skip
 
 
@@ -260,6 +264,7 @@ def _answer(rule: Rule, position: int, call: Call, undecided: Sequence[str] = ()
         position=position,
         requirement=requirement,
         held_because=held,
+        undecided=tuple(undecided),
     )
 
 

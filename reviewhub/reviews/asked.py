@@ -42,6 +42,7 @@ def approval(
         risk=risk(tool=tool, effect=effect, failed_checks=failed_checks),
         failed_checks=failed_checks,
         repeats=repeats,
+        undecided=answer.undecided,
     )
 
 

@@ -28,6 +28,7 @@ from reviewhub.reviews.lock import LockedRequest
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.request import RANK, Asked
 from reviewhub.reviews.requirement import Stored
+from reviewhub.reviews.tell_undecided import tell_undecided
 from reviewhub.toolcalls.claims import failed_checks
 from reviewhub.toolcalls.models import CallVersion, ToolCall
 from reviewhub.toolcalls.queries import arguments_of
@@ -149,6 +150,12 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
             before=edit.before_told,
             votes_voided=voided,
         ),
+    )
+    tell_undecided(
+        call=call,
+        undecided=edit.answer.undecided,
+        policy_version=edit.answer.policy_version,
+        request_id=row.pk,
     )
     return stored
 

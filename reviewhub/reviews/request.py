@@ -17,6 +17,7 @@ from reviewhub.reviews.kinds import RequestOpened
 from reviewhub.reviews.mail import waiting_mail
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.requirement import Stored
+from reviewhub.reviews.tell_undecided import tell_undecided
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import ToolCall
 
@@ -34,6 +35,8 @@ class Asked:
     kind: str = ReviewRequest.Kind.APPROVAL
     again_of: ReviewRequest | None = None
     repeats: tuple[uuid.UUID, ...] = ()
+    undecided: tuple[str, ...] = ()
+    """What of policy could not be evaluated."""
 
     def after(self, last: ReviewRequest) -> Asked:
         """The same, asked again after `last`, which stays final."""
@@ -92,6 +95,9 @@ def request(
             because=asked.stored.text,
             again_of=asked.again_of.number if asked.again_of else None,
         ),
+    )
+    tell_undecided(
+        call=call, undecided=asked.undecided, policy_version=asked.stored.policy_version, request_id=row.pk
     )
     _tell(row, asked)
     return row
