@@ -6,6 +6,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 # Python compiles what it imports; compiling everything else too would double the time of the first start.
 export PIP_NO_COMPILE := 1
+# Kept, that is: without, each of the many processes that run and test the product would compile it all again.
+unexport PYTHONDONTWRITEBYTECODE
 export PYTHONUNBUFFERED := 1
 
 .DEFAULT_GOAL := help

@@ -1,6 +1,6 @@
 """`make test`: everything.
 
-Four runs of pytest, two at a time: what uses a database or starts the product, on PostgreSQL with Redis as the broker,
+Four runs of pytest, three at a time: what uses a database or starts the product, on PostgreSQL with Redis as broker,
 when both answer, and on SQLite; the browser tests, in a process of their own (two event loops do not live in one); and
 what needs no database. `--chaos` runs tests/chaos instead, on one database after the other.
 
@@ -171,13 +171,13 @@ def main() -> int:
         workers, tests = 1, ["tests/chaos", *rest]
         jobs = [(on_sqlite(tests), ""), on_servers(tests, quiet=False)]
     else:
-        # The longest first, so that both cores have something to do until the end.
-        workers, tests = 2, ["tests", *rest]
+        # The longest first; and one more than there are cores, since each of them waits now and then.
+        workers, tests = 3, ["tests", *rest]
         with_one = [*tests, "--database=only"]
         pure = Job(name="No database", folder="pure", arguments=[*tests, "--database=never"], quiet=True)
         jobs = [on_servers(with_one, quiet=True), (on_sqlite(with_one), ""), in_browser(rest), (pure, "")]
-    with ThreadPoolExecutor(workers) as cores:
-        running = {job.name: cores.submit(lambda job=job, why=why: why or job.run()) for job, why in jobs}
+    with ThreadPoolExecutor(workers) as lanes:
+        running = {job.name: lanes.submit(lambda job=job, why=why: why or job.run()) for job, why in jobs}
         results = {name: done.result() for name, done in running.items()}
     for job, why in jobs:
         if job.quiet and not why:

@@ -188,7 +188,7 @@ def boundaries(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("boundaries")
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_random_trees_of_several_runs_are_what_the_model_says(cast: Cast, seed: int) -> None:
     """Interleaved, with three runs of one agent: none ever sees what belongs to another."""
     key = make_test_agent(cast.support)[1]

@@ -28,6 +28,7 @@ from reviewhub.toolcalls.models import Attempt
 from tests.cast import ALICE, Cast, by_key, make_cast
 from tests.driver import AgentHttp, PersonHttp, Reply, agent_of, call, policy
 from tests.racing import together
+from tests.shared import shared
 
 DOORS = (
     "reviewhub.api.base",
@@ -88,6 +89,11 @@ class Stage:
 
     def of_branch(self, verb: str, **body: Any) -> Reply:
         return self.agent.post(f"/branches/{self.run['branches'][0]['id']}/{verb}", body)
+
+
+@shared
+def at(cast: Cast) -> Stage:
+    return Stage.of(cast)
 
 
 Act = Callable[[Stage], Reply]
@@ -163,9 +169,8 @@ def once_inside(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], None]) 
 @pytest.mark.parametrize("lose", [disabled, out_of_the_team], ids=lambda lose: lose.__name__)
 @pytest.mark.parametrize("act", BY_BOB.values(), ids=BY_BOB.keys())
 def test_a_person_who_lost_the_right_inside(
-    cast: Cast, monkeypatch: pytest.MonkeyPatch, act: Act, lose: Callable[[Stage], None]
+    at: Stage, monkeypatch: pytest.MonkeyPatch, act: Act, lose: Callable[[Stage], None]
 ) -> None:
-    at = Stage.of(cast)
     before = once_inside(monkeypatch, lambda: lose(at))
     assert act(at).status == 403
     assert before
@@ -177,9 +182,8 @@ def test_a_person_who_lost_the_right_inside(
 )
 @pytest.mark.parametrize("act", BY_AGENT.values(), ids=BY_AGENT.keys())
 def test_an_agent_that_lost_the_right_inside(
-    cast: Cast, monkeypatch: pytest.MonkeyPatch, act: Act, lose: Callable[[Stage], None], code: str
+    at: Stage, monkeypatch: pytest.MonkeyPatch, act: Act, lose: Callable[[Stage], None], code: str
 ) -> None:
-    at = Stage.of(cast)
     before = once_inside(monkeypatch, lambda: lose(at))
     answer = act(at)
     assert (answer.status, answer.code) == (403, code)
@@ -188,18 +192,14 @@ def test_an_agent_that_lost_the_right_inside(
 
 
 @pytest.mark.parametrize("verb", ["rewrite", "fork"])
-def test_people_start_nothing_of_a_stopped_agent(cast: Cast, verb: str) -> None:
-    at = Stage.of(cast)
+def test_people_start_nothing_of_a_stopped_agent(at: Stage, verb: str) -> None:
     stopped(at)
     before = rows()
     assert BY_BOB[verb](at).status == 403
     assert rows() == before
 
 
-def test_an_outcome_is_taken_whatever_became_of_the_agent(
-    cast: Cast, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    at = Stage.of(cast)
+def test_an_outcome_is_taken_whatever_became_of_the_agent(at: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     at.agent.consume(at.allowed).ok()
     once_inside(monkeypatch, lambda: stopped(at))
     at.agent.outcome(at.allowed, result=1).ok()

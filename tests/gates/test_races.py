@@ -1,4 +1,4 @@
-"""Every race, a few rounds; `make chaos` plays them two hundred times."""
+"""Every race, twice; `make chaos` plays them two hundred times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.cast import make_cast
 from tests.races import RACES, Scene, scene
 
-ROUNDS = 5
+ROUNDS = 2
 
 
 @pytest.mark.django_db(transaction=True)

@@ -133,15 +133,24 @@ def ended(status: str) -> Callable[[AgentHttp, PersonHttp, Any, str], None]:
     return end
 
 
+ALL = [
+    rejected, approved, edited, answered, answered_at_length, withdrawn, cancelled, failed, rewritten, talked,
+    ended("failed"), ended("unknown"),
+]  # fmt: skip
+LONGEST = "x" * MOST
+# As long in bytes, but not in characters: each of these is cut, or put into another text, in a place of its own.
+LONGEST_IN_BYTES = "€" * (MOST // 3)
+
+
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("text", ["x" * MOST, "€" * (MOST // 3)], ids=["ascii", "euro"])
 @pytest.mark.parametrize(
-    "happens",
+    ("happens", "text"),
     [
-        rejected, approved, edited, answered, answered_at_length, withdrawn, cancelled, failed, rewritten, talked,
-        ended("failed"), ended("unknown"),
+        *((happens, LONGEST) for happens in ALL),
+        *((happens, LONGEST_IN_BYTES) for happens in (rejected, edited, failed, talked)),
     ],
-)  # fmt: skip
+    ids=lambda value: "" if callable(value) else value[0],
+)
 def test_the_longest_texts_are_read_back(happens: Any, text: str, cast: Cast) -> None:
     """Longer texts grow out of the longest that are taken ("The run was rewritten: …"); readers take any size."""
     agent, bob = agent_of(cast.support), PersonHttp(cast.bob)
