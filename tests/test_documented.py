@@ -25,6 +25,7 @@ HEADINGS = {
     "GrantState": "Grant",
     "PostReviewState": "Post-review",
     "ResumptionState": "Resumption",
+    "DraftState": "Policy draft",
 }
 
 

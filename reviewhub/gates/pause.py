@@ -34,6 +34,7 @@ from reviewhub.gates.kinds import PauseOpened
 from reviewhub.gates.prepare import Prepared, asked_again, prepare
 from reviewhub.gates.repeats import hold_repeats
 from reviewhub.gates.set_aside import setting_aside
+from reviewhub.gates.shadow import shadow
 from reviewhub.policies.queries import current_number
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.derive import derive
@@ -89,6 +90,8 @@ def pause(
         kept.keep(status=201, answer=str(row.pk))
         faults.point("pause.before_commit")
     faults.point("pause.after_commit")
+    shadow(pause=row, agent=agent, environment=run.environment, calls=[one.facts for one in prepared])
+    shadow(pause=row, agent=agent, environment=run.environment, calls=[one.facts for one in prepared])
     return Paused(pause=row, created=True, warnings=warned(agent_id=agent.pk, draft=made))
 
 

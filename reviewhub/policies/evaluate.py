@@ -80,7 +80,8 @@ def evaluate(
     """
     now = in_force(workspace_id)
     answers = [
-        _answer(now, call_of(facts, agent=agent, environment=environment, tools=now.tools)) for facts in calls
+        answer_of(now, call_of(facts, agent=agent, environment=environment, tools=now.tools))
+        for facts in calls
     ]
     teams = team_ids(workspace_id, answers)
     return [resolve(answer, number=now.number, agent=agent, teams=teams) for answer in answers]
@@ -155,7 +156,8 @@ def resolve(answer: Answer, *, number: int, agent: Agent, teams: dict[str, uuid.
     return Resolved(**given, policy_version=number, team_id=agent.team_id)
 
 
-def _answer(now: InForce, call: rules.Call) -> Answer:
+def answer_of(now: InForce, call: rules.Call) -> Answer:
+    """What a version says to one call; never raises."""
     if now.policy is None:
         return (
             _unreadable(call)

@@ -14,6 +14,33 @@ class PolicyPublished(Payload):
     note: str
     digest: str
     rules: int
+    restores: int | None = None
+
+
+@kind("policy.draft_saved", says="{actor} saved a draft of policy v{number}")
+class DraftSaved(Payload):
+    """A policy that is not in force, to be tried and looked at. `digest` is the hash of its canonical rules."""
+
+    number: int
+    digest: str
+    note: str
+
+
+@kind("policy.draft_discarded", says="{actor} discarded a draft of policy v{number}")
+class DraftDiscarded(Payload):
+    number: int
+
+
+@kind("policy.shadow_started", says="{actor} put a draft of policy v{number} in shadow")
+class ShadowStarted(Payload):
+    """From now on it is asked beside the policy in force at every pause, and changes nothing."""
+
+    number: int
+
+
+@kind("policy.shadow_stopped", says="{actor} took the draft of policy v{number} out of shadow")
+class ShadowStopped(Payload):
+    number: int
 
 
 @kind(

@@ -32,7 +32,14 @@ class Changed(Conflict):
 
 
 def publish(
-    *, workspace: Workspace, rules_text: str, note: str, base: int, actor: Actor, looks_at_tools: bool = True
+    *,
+    workspace: Workspace,
+    rules_text: str,
+    note: str,
+    base: int,
+    actor: Actor,
+    looks_at_tools: bool = True,
+    restores: int | None = None,
 ) -> PolicyVersion:
     """Puts a new policy in force, from the next check on and in every process.
 
@@ -45,6 +52,7 @@ def publish(
         base: the number of the version that the author started from; 0 for the first policy.
         looks_at_tools: False where nobody looked at tools, as when a team gets another name: what the version before
             lets run is what this one lets run, and a tool that changed meanwhile still waits.
+        restores: the number of the version that it brings back (`roll_back`).
 
     Raises:
         Invalid: the policy is not as it should be, names a team that the workspace does not have, has a condition on
@@ -52,23 +60,22 @@ def publish(
         NotAnyMore: the author may not publish any more.
         Changed: another version is in force by now; `extra` says its number, author and time.
     """
-    if not note.strip():
-        raise Invalid.at("/note", "Say what changes and why.", "missing")
-    if len(note) > MAX_NOTE:
-        raise Invalid.at("/note", f"has {len(note)} characters; the limit is {MAX_NOTE}", code="too_large")
-    check_text(note, path="/note")
-    policy = parse_policy(rules_text)
+    check_note(note)
+    policy = checked(rules_text, workspace) if looks_at_tools else parse_policy(rules_text)
     text = policy_text(policy)
-    if looks_at_tools and (wrong := check_conditions(policy, workspace.id)):
-        raise Invalid(f"{wrong[0]['path']}: {wrong[0]['message']}", errors=wrong)
     with transaction.atomic():
         latest = current(workspace.id)
         _still_may(policy, latest, actor, Target(workspace_id=workspace.id))
-        _refuse_unknown_teams(policy, workspace)
+        refuse_unknown_teams(policy, workspace)
         if (latest.number if latest else 0) != base:
             raise _changed(latest)
         version = PolicyVersion(
-            workspace=workspace, number=base + 1, rules=text, note=note, author_name=actor.name[:200]
+            workspace=workspace,
+            number=base + 1,
+            rules=text,
+            note=note,
+            author_name=actor.name[:200],
+            restores=restores,
         )
         try:
             with transaction.atomic():
@@ -86,12 +93,31 @@ def publish(
             note=note,
             digest=digest,
             rules=len(policy.rules),
+            restores=restores,
         )
         record("policy.published", workspace_id=workspace.id, actor=actor, data=data, subject_id=version.id)
     return version
 
 
-def _refuse_unknown_teams(policy: Policy, workspace: Workspace) -> None:
+def check_note(note: str) -> None:
+    """Raises Invalid for a note that is empty, or none that can be kept."""
+    if not note.strip():
+        raise Invalid.at("/note", "Say what changes and why.", "missing")
+    if len(note) > MAX_NOTE:
+        raise Invalid.at("/note", f"has {len(note)} characters; the limit is {MAX_NOTE}", code="too_large")
+    check_text(note, path="/note")
+
+
+def checked(rules_text: str, workspace: Workspace) -> Policy:
+    """The policy in a text, with conditions that fit the tools of the workspace. Raises Invalid."""
+    policy = parse_policy(rules_text)
+    if wrong := check_conditions(policy, workspace.id):
+        raise Invalid(f"{wrong[0]['path']}: {wrong[0]['message']}", errors=wrong)
+    return policy
+
+
+def refuse_unknown_teams(policy: Policy, workspace: Workspace) -> None:
+    """Raises Invalid naming every rule that names a team which the workspace does not have."""
     known = set(
         Team.objects.filter(workspace=workspace, name__in=policy.teams()).values_list("name", flat=True)
     )

@@ -9,6 +9,7 @@ from reviewhub.accounts.models import Agent, Workspace
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.ids import uuid7
 from reviewhub.core.transitions import Stateful
+from reviewhub.policies.models import PolicyDraft
 from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.states import CallState, DecisionType, GrantState, Mode, PauseState
 from reviewhub.tools.models import Effect
@@ -211,3 +212,28 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tool_call_id} attempt {self.number}"
+
+
+class ShadowAnswer(models.Model):
+    """A call that the draft in shadow would have treated otherwise than the policy in force did."""
+
+    class Change(models.TextChoices):
+        HELD = "held"
+        FREED = "freed"
+        DENIED = "denied"
+        REROUTED = "rerouted"
+        FAILED = "failed"
+
+    draft = models.ForeignKey(PolicyDraft, on_delete=models.PROTECT, related_name="+")
+    tool_call = models.ForeignKey(ToolCall, on_delete=models.PROTECT, related_name="+")
+    change = models.CharField(max_length=8, choices=Change.choices)
+    rule = models.CharField(max_length=200, blank=True)
+    asks = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["draft", "tool_call"], name="shadow_answer_once")]
+        indexes = [models.Index(fields=["draft", "change", "-id"], name="shadow_answer_draft")]
+
+    def __str__(self) -> str:
+        return f"{self.tool_call_id} {self.change}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -14,19 +15,23 @@ from reviewhub_agents.canonical import BadJson
 
 from reviewhub.accounts.models import Agent, Team
 from reviewhub.accounts.permissions import Action, MemberCaller
-from reviewhub.core.errors import Conflict, Invalid
+from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError
 from reviewhub.policies.check_conditions import check_conditions
 from reviewhub.policies.difference import Change, difference
+from reviewhub.policies.drafts import open_draft
 from reviewhub.policies.explain import Explained, explain
 from reviewhub.policies.facts import call_facts
-from reviewhub.policies.models import PolicyVersion
+from reviewhub.policies.models import PolicyDraft, PolicyVersion
 from reviewhub.policies.publish import publish as publish_policy
 from reviewhub.policies.queries import current, history, version
 from reviewhub.policies.reading import Caution, cautions, parse_policy
+from reviewhub.policies.roll_back import roll_back as roll_back_to
 from reviewhub.policies.rules import Policy
+from reviewhub.policies.save_draft import save_draft
 from reviewhub.policies.staffing import understaffed
 from reviewhub.tools.models import Tool
 from reviewhub.web.access import actor, page
+from reviewhub.web.forms import text_in, words
 from reviewhub.web.policy_conditions import TESTS
 from reviewhub.web.policy_form import (
     ACTIONS,
@@ -57,30 +62,80 @@ def old_version(request: HttpRequest, caller: MemberCaller, number: int) -> Http
 
 
 def _shown(
-    request: HttpRequest, caller: MemberCaller, found: PolicyVersion | None, *, is_live: bool
+    request: HttpRequest,
+    caller: MemberCaller,
+    found: PolicyVersion | None,
+    *,
+    is_live: bool,
+    status: int = 200,
+    **more: Any,
 ) -> HttpResponse:
     rules = parse_policy(found.rules) if found else Policy()
     may_edit = may(caller, Action.POLICY_EDIT)
+    latest = current(caller.workspace_id)
+    against = number_in(request.GET.get("against", "")) or (found.number - 1 if found else 0)
     context = {
         "version": found,
         "rules": rules.rules,
         "guardrails": rules.guardrails,
         "history": history(caller.workspace_id).rows,
-        "changes": _changes(found) if found else [],
-        "cautions": _cautions(rules, caller) if is_live and may_edit else [],
+        "changes": _changes(found, against) if found else [],
+        "against": against,
+        "number": latest.number if latest else 0,
+        "open_draft": open_draft(caller.workspace_id) if may_edit else None,
+        "cautions": cautions_of(rules, caller) if is_live and may_edit else [],
         "may_edit": may_edit,
         "is_live": is_live,
+        **more,
     }
-    return show(request, caller, "web/policy.html", context, nav="policy")
+    return show(request, caller, "web/policy.html", context, nav="policy", status=status)
 
 
-def _changes(found: PolicyVersion) -> list[tuple[Change, list[str]]]:
-    """What a version changed against the one before it, with the fields of each rule in words."""
-    if found.number == 1:
+def _changes(found: PolicyVersion, against: int) -> list[tuple[Change, list[str]]]:
+    """What differs in a version against another one, with the fields of each rule in words. Raises NotFound."""
+    if against == 0:
         return []
-    before = version(found.workspace_id, found.number - 1)
-    changes = difference(parse_policy(before.rules), parse_policy(found.rules))
+    before = version(found.workspace_id, against)
+    return in_words(difference(parse_policy(before.rules), parse_policy(found.rules)))
+
+
+def in_words(changes: list[Change]) -> list[tuple[Change, list[str]]]:
+    """Each change with its fields in words."""
     return [(change, [field_words(one) for one in change.fields]) for change in changes]
+
+
+def _roll_again(request: HttpRequest, caller: MemberCaller, error: ReviewHubError) -> HttpResponse:
+    try:
+        found = version(caller.workspace_id, number_in(request.POST.get("number", "")))
+    except NotFound:
+        raise error from None
+    return _shown(
+        request,
+        caller,
+        found,
+        is_live=False,
+        errors=words(error),
+        note=request.POST.get("note", ""),
+        status=error.status,
+    )
+
+
+@require_POST
+@page(Action.POLICY_EDIT, again=_roll_again)
+def roll_back(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """Puts an older version in force again, as a new one."""
+    try:
+        made = roll_back_to(
+            workspace=caller.member.workspace,
+            number=number_in(request.POST.get("number", "")),
+            note=text_in(request, "note"),
+            base=number_in(request.POST.get("base", "")),
+            actor=actor(request, caller),
+        )
+    except Conflict as error:
+        return _roll_again(request, caller, error)
+    messages.success(request, f"Policy v{made.number} is in force; it says what v{made.restores} said.")
+    return redirect(f"/{caller.member.workspace.slug}/policy")
 
 
 def _again(request: HttpRequest, caller: MemberCaller, error: Invalid) -> HttpResponse:
@@ -90,7 +145,7 @@ def _again(request: HttpRequest, caller: MemberCaller, error: Invalid) -> HttpRe
         errors = [f"{_place(each['path'], draft)}{each['message']}" for each in error.errors]
     else:
         errors = [error.message]
-    base, note = _number(given.get("base", "0")), given.get("note", "")
+    base, note = number_in(given.get("base", "0")), given.get("note", "")
     return _editor(request, caller, draft, base=base, note=note, errors=errors, status=error.status)
 
 
@@ -99,24 +154,57 @@ def edit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """The editor. By GET from a published version; by POST with the draft and the button that was pressed."""
     latest = current(caller.workspace_id)
     if request.method != "POST":
-        start = request.GET.get("from", "")
-        source = (
-            version(caller.workspace_id, int(start))
-            if start.isascii() and start.isdecimal() and len(start) < 9
-            else latest
-        )
-        draft = Draft.of(parse_policy(source.rules)) if source else Draft([], [])
-        return _editor(request, caller, draft, base=latest.number if latest else 0)
+        return _editor(request, caller, _source(request, caller, latest), base=latest.number if latest else 0)
     given = request.POST
+    if given.get("do") == "save":
+        return _save(request, caller)
     draft = press(read(given, given.getlist), given.get("do", ""))
     return _editor(
         request,
         caller,
         draft,
-        base=_number(given.get("base", "0")),
+        base=number_in(given.get("base", "0")),
         note=given.get("note", ""),
         tried=given.get("do") == "try",
     )
+
+
+def _source(request: HttpRequest, caller: MemberCaller, latest: PolicyVersion | None) -> Draft:
+    """What the editor starts from: the policy in force, a version (`?from=3`) or the draft (`?from=draft`)."""
+    start = request.GET.get("from", "")
+    source: PolicyVersion | PolicyDraft | None = latest
+    if start == "draft":
+        source = open_draft(caller.workspace_id) or latest
+    elif number := number_in(start):
+        source = version(caller.workspace_id, number)
+    return Draft.of(parse_policy(source.rules)) if source else Draft([], [])
+
+
+def _save(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    given = request.POST
+    draft = read(given, given.getlist)
+    try:
+        save_draft(
+            workspace=caller.member.workspace,
+            rules_text=draft.text(),
+            note=text_in(request, "note"),
+            replaces=_id(given.get("draft", "")),
+            actor=actor(request, caller),
+        )
+    except Conflict as error:
+        base = number_in(given.get("base", "0"))
+        note = given.get("note", "")
+        return _editor(
+            request, caller, draft, base=base, note=note, errors=[error.message], status=error.status
+        )
+    return redirect(f"/{caller.member.workspace.slug}/policy/draft")
+
+
+def _id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
 
 
 @require_POST
@@ -127,7 +215,7 @@ def publish(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     if given.get("do", "publish") != "publish":
         return edit(request, slug=caller.member.workspace.slug)
     draft = read(given, given.getlist)
-    number = _number(given.get("base", "0"))
+    number = number_in(given.get("base", "0"))
     try:
         made = publish_policy(
             workspace=caller.member.workspace,
@@ -180,10 +268,12 @@ def _editor(
         "tools": tools[:300],
         "cautions": [],
         "given": request.POST,
+        "open_draft": open_draft(workspace),
+        "from_draft": "draft" in (request.GET.get("from"), request.POST.get("from")),
     }
     try:
         written = parse_policy(draft.text())
-        context["cautions"] = _cautions(written, caller)
+        context["cautions"] = cautions_of(written, caller)
         if tried:
             context["trial"] = _trial(request, caller, draft.text())
         if wrong := check_conditions(written, workspace):
@@ -194,7 +284,7 @@ def _editor(
     return show(request, caller, "web/policy_edit.html", context, nav="policy", status=status)
 
 
-def _cautions(rules: Policy, caller: MemberCaller) -> list[Caution]:
+def cautions_of(rules: Policy, caller: MemberCaller) -> list[Caution]:
     """What an admin should look at, in the order of the rules."""
     tools = Tool.objects.filter(workspace_id=caller.workspace_id)
     names = tools.values_list("name", flat=True).distinct()
@@ -224,7 +314,7 @@ def _trial(request: HttpRequest, caller: MemberCaller, rules_text: str) -> Expla
     )
 
 
-def _number(text: str) -> int:
+def number_in(text: str) -> int:
     """The number of a version as a form names it; 0 for anything else."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
 

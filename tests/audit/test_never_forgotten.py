@@ -21,6 +21,7 @@ ROOT = Path(reviewhub.__file__).parent
 # Modules that move a state and leave the event to their caller, with the reason.
 LEFT_TO_THE_CALLER = {
     "core/transitions.py": "is the function itself",
+    "policies/publish_draft.py": "`policies.publish` records that it is in force",
     "toolcalls/settle.py": "its callers record the decision or the outcome that settles the call",
     "gates/wake.py": "`runs.halt.lift` records that the branch goes on",
     "resumptions/enqueue.py": "part of the decision that wakes the branch",

@@ -69,6 +69,10 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "policy/publish": (
         "alice", {**RULE, **TRY, "do": "publish"}, "note", ("note", *RULE, *TRY),
     ),
+    "policy/roll-back": ("alice", {"number": "1", "base": "2"}, "", ("note", "number", "base")),
+    "policy/draft/shadow": ("alice", {"do": "start"}, "", ("draft", "do")),
+    "policy/draft/discard": ("alice", {}, "", ("draft",)),
+    "policy/draft/publish": ("alice", {}, "", ("draft", "note", "base")),
     "people/invite": ("alice", {"email": "new@example.com", "role": "reviewer"}, "name", ("name", "email", "teams")),
     "people/teams": ("alice", {}, "name", ("name",)),
     "people/<uuid:member_id>/change": ("alice", {"role": "reviewer"}, "", ("role", "teams")),

@@ -1,0 +1,30 @@
+"""What another policy would do with a call, against what one does. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from reviewhub.policies.rules import Answer
+
+Change = Literal["held", "freed", "denied", "rerouted"]
+RUNS = ("allow", "observe")
+
+
+def asks(answer: Answer) -> str:
+    """Whom an answer asks, in words; empty when it asks nobody."""
+    return str(answer.requirement) if answer.requirement is not None else ""
+
+
+def change_of(before: Answer, after: Answer) -> Change | None:
+    """How `after` treats the call otherwise than `before`; None when it does not.
+
+    `held`: it waits and did not (it ran, or was denied). `freed`: it runs and did not. `rerouted`: it waits for
+    other people or for more of them. That it runs and is marked for a later look is no change.
+    """
+    if after.action in RUNS:
+        return None if before.action in RUNS else "freed"
+    if after.action == "deny":
+        return None if before.action == "deny" else "denied"
+    if before.action != "require":
+        return "held"
+    return None if asks(before) == asks(after) else "rerouted"

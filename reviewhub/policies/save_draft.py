@@ -1,0 +1,65 @@
+"""An admin keeps a policy that is not in force yet."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+
+from django.db import IntegrityError, transaction
+
+from reviewhub.accounts.acting import still_may
+from reviewhub.accounts.models import Workspace
+from reviewhub.accounts.permissions import Action, Target
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
+from reviewhub.core.text import check_text
+from reviewhub.core.transitions import move
+from reviewhub.policies.drafts import DraftChanged, locked_draft
+from reviewhub.policies.kinds import DraftSaved
+from reviewhub.policies.models import PolicyDraft
+from reviewhub.policies.publish import MAX_NOTE, checked, refuse_unknown_teams
+from reviewhub.policies.queries import current_number
+from reviewhub.policies.reading import policy_text
+from reviewhub.policies.states import DRAFT_EDGES, DraftState
+
+
+def save_draft(
+    *, workspace: Workspace, rules_text: str, note: str, replaces: uuid.UUID | None, actor: Actor
+) -> PolicyDraft:
+    """Keeps a policy as the draft of the workspace, out of shadow, in the place of the one before.
+
+    Args:
+        note: what changes and why, as far as the author knows by now; for whoever publishes.
+        replaces: the draft that the author started from; None where there is none yet.
+
+    Raises:
+        Invalid: as for `publish`; a draft that could not be published is not kept.
+        DraftChanged: another draft is there by now.
+        NotAnyMore: the author may not edit policy any more.
+    """
+    check_text(note, path="/note")
+    policy = checked(rules_text, workspace)
+    text = policy_text(policy)
+    with transaction.atomic():
+        still_may(actor, Action.POLICY_EDIT, Target(workspace_id=workspace.id))
+        refuse_unknown_teams(policy, workspace)
+        base = current_number(workspace.id)
+        if replaces is not None:
+            move(locked_draft(workspace.id, replaces), to=DraftState.DISCARDED, table=DRAFT_EDGES)
+        draft = PolicyDraft(
+            workspace=workspace, base=base, rules=text, note=note[:MAX_NOTE], author_name=actor.name[:200]
+        )
+        try:
+            with transaction.atomic():
+                draft.save(force_insert=True)
+        except IntegrityError as error:
+            raise DraftChanged from error
+        digest = "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+        record(
+            "policy.draft_saved",
+            workspace_id=workspace.id,
+            actor=actor,
+            subject_id=draft.pk,
+            data=DraftSaved(number=base + 1, digest=digest, note=draft.note),
+        )
+    return draft

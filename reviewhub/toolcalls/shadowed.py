@@ -1,0 +1,52 @@
+"""What the draft in shadow would have done so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Count
+
+from reviewhub.policies.models import PolicyDraft
+from reviewhub.toolcalls.models import ShadowAnswer, ToolCall
+from reviewhub.toolcalls.states import Mode
+
+MOST_LISTED = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The calls that the draft would treat in one way: how many, and the newest of them."""
+
+    change: str
+    count: int
+    newest: list[ShadowAnswer]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shadowed:
+    """`calls`: how many were made since the draft is in shadow."""
+
+    calls: int
+    groups: list[Group]
+
+
+def shadowed(draft: PolicyDraft) -> Shadowed | None:
+    """What is known of a draft that is, or was, in shadow; None when it never was."""
+    if draft.shadow_since is None:
+        return None
+    answers = ShadowAnswer.objects.filter(draft=draft)
+    counts = dict(answers.order_by().values_list("change").annotate(Count("id")))
+    made = ToolCall.objects.filter(
+        workspace_id=draft.workspace_id, created_at__gte=draft.shadow_since, mode=Mode.GATED
+    )
+    listed = answers.select_related("tool_call__agent").order_by("-id")
+    return Shadowed(
+        calls=made.count(),
+        groups=[
+            Group(
+                change=change, count=counts[change], newest=list(listed.filter(change=change)[:MOST_LISTED])
+            )
+            for change in ShadowAnswer.Change.values
+            if change in counts
+        ],
+    )

@@ -1,0 +1,129 @@
+"""The draft of a policy: what it changes, what it would do, and what may be done with it."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from reviewhub.accounts.permissions import Action, MemberCaller
+from reviewhub.core.errors import Conflict, Invalid, ReviewHubError
+from reviewhub.policies.difference import difference
+from reviewhub.policies.discard_draft import discard_draft
+from reviewhub.policies.drafts import open_draft
+from reviewhub.policies.publish_draft import publish_draft
+from reviewhub.policies.queries import current
+from reviewhub.policies.reading import parse_policy
+from reviewhub.policies.rules import Policy
+from reviewhub.policies.set_shadow import set_shadow
+from reviewhub.toolcalls.shadowed import shadowed
+from reviewhub.web.access import actor, page
+from reviewhub.web.forms import text_in, words
+from reviewhub.web.policy import cautions_of, in_words, number_in
+from reviewhub.web.render import show
+
+CHANGES = {
+    "held": "Would wait",
+    "freed": "Would run",
+    "denied": "Would be denied",
+    "rerouted": "Would wait for others",
+    "failed": "The draft failed",
+}
+
+
+@require_safe
+@page(Action.POLICY_EDIT)
+def draft(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """The draft that is worked on; the policy page when there is none."""
+    return _page(request, caller)
+
+
+def _page(request: HttpRequest, caller: MemberCaller, *, status: int = 200, **more: Any) -> HttpResponse:
+    found = open_draft(caller.workspace_id)
+    if found is None:
+        messages.info(request, "There is no draft.")
+        return redirect(f"/{caller.member.workspace.slug}/policy")
+    latest = current(caller.workspace_id)
+    rules = parse_policy(found.rules)
+    before = parse_policy(latest.rules) if latest else Policy()
+    context = {
+        "draft": found,
+        "number": latest.number if latest else 0,
+        "changes": in_words(difference(before, rules)),
+        "cautions": cautions_of(rules, caller),
+        "shadow": shadowed(found),
+        "words": CHANGES,
+        "note": found.note,
+        **more,
+    }
+    return show(request, caller, "web/policy_draft.html", context, nav="policy", status=status)
+
+
+def _again(request: HttpRequest, caller: MemberCaller, error: ReviewHubError) -> HttpResponse:
+    if open_draft(caller.workspace_id) is None:
+        raise error
+    return _page(request, caller, errors=words(error), note=request.POST.get("note", ""), status=error.status)
+
+
+@require_POST
+@page(Action.POLICY_EDIT, again=_again)
+def shadow(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """Puts the draft in shadow, or takes it out."""
+    on = request.POST.get("do") == "start"
+    return _done(
+        request,
+        caller,
+        lambda draft_id: set_shadow(
+            workspace_id=caller.workspace_id, draft_id=draft_id, on=on, actor=actor(request, caller)
+        ),
+        "draft",
+    )
+
+
+@require_POST
+@page(Action.POLICY_EDIT, again=_again)
+def discard(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """Ends the draft."""
+    return _done(
+        request,
+        caller,
+        lambda draft_id: discard_draft(
+            workspace_id=caller.workspace_id, draft_id=draft_id, actor=actor(request, caller)
+        ),
+        "",
+    )
+
+
+@require_POST
+@page(Action.POLICY_EDIT, again=_again)
+def publish(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """Puts the draft in force."""
+
+    def do(draft_id: UUID) -> None:
+        made = publish_draft(
+            workspace_id=caller.workspace_id,
+            draft_id=draft_id,
+            note=text_in(request, "note"),
+            base=number_in(request.POST.get("base", "0")),
+            actor=actor(request, caller),
+        )
+        messages.success(request, f"Policy v{made.number} is in force.")
+
+    return _done(request, caller, do, "")
+
+
+def _done(request: HttpRequest, caller: MemberCaller, do: Any, to: str) -> HttpResponse:
+    """Does it with the draft that the form names, and goes to a page below the policy's."""
+    try:
+        draft_id = UUID(request.POST.get("draft", ""))
+    except ValueError as error:
+        raise Invalid("The form names no draft.") from error
+    try:
+        do(draft_id)
+    except Conflict as error:
+        return _again(request, caller, error)
+    return redirect(f"/{caller.member.workspace.slug}/policy/{to}".rstrip("/"))

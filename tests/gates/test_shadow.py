@@ -1,0 +1,81 @@
+"""A draft in shadow is asked at every pause, changes nothing, and may fail."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from reviewhub.gates import shadow as gate
+from reviewhub.policies import rules
+from reviewhub.policies.models import PolicyDraft
+from reviewhub.policies.save_draft import save_draft
+from reviewhub.policies.set_shadow import set_shadow
+from reviewhub.toolcalls.models import ShadowAnswer
+from reviewhub.toolcalls.shadowed import shadowed
+from tests.cast import ALICE, Cast
+from tests.driver import AgentHttp, agent_of, call, policy
+
+IN_FORCE = (
+    {"name": "Mail", "tool": "mail", "action": "allow"},
+    {"name": "Wires", "tool": "wire", "action": "deny"},
+)
+DRAFT = (
+    {"name": "Refunds", "tool": "refund", "action": "allow"},
+    {"name": "Mail", "tool": "mail", "action": "require", "team": "Finance"},
+    {"name": "Notes", "tool": "note", "action": "require", "approvals": 2},
+    {"name": "Wires", "tool": "wire", "action": "deny"},
+    {"name": "Drops", "tool": "drop", "action": "deny"},
+)
+
+
+def put_in_shadow(cast: Cast) -> PolicyDraft:
+    text = json.dumps({"rules": DRAFT})
+    made = save_draft(workspace=cast.workspace, rules_text=text, note="", replaces=None, actor=ALICE)
+    return set_shadow(workspace_id=cast.workspace.pk, draft_id=made.pk, on=True, actor=ALICE)
+
+
+def states(agent: AgentHttp, *tools: str) -> list[str]:
+    calls = [call(tool, f"c{at}") for at, tool in enumerate(tools)]
+    paused: Any = agent.pause(agent.run()["id"], *calls).ok(201)
+    return [one["state"] for one in paused["tool_calls"]]
+
+
+def test_what_the_draft_would_do_is_counted_and_nothing_else_happens(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = agent_of(cast.support)
+    tools = ("refund", "mail", "note", "wire", "drop")
+    for name in tools:
+        agent.put(f"/tools/{name}", {"effect": "idempotent"}).ok()
+    policy(cast.support, *IN_FORCE)
+    expected = ["waiting", "allowed", "waiting", "denied", "waiting"]
+    assert states(agent, *tools) == expected and not ShadowAnswer.objects.exists()
+    draft = put_in_shadow(cast)
+    assert states(agent, *tools) == expected
+    found = ShadowAnswer.objects.values_list("tool_call__tool_name", "change", "rule", "asks")
+    assert sorted(found) == [
+        ("drop", "denied", "Drops", ""),
+        ("mail", "held", "Mail", "1 approval from Finance"),
+        ("note", "rerouted", "Notes", "2 approvals from Support"),
+        ("refund", "freed", "Refunds", ""),
+    ]
+    report = shadowed(draft)
+    assert report is not None and report.calls == 5 and {one.count for one in report.groups} == {1}
+
+    real = rules.evaluate
+
+    def breaks_on_drafts(one: rules.Policy, asked: rules.Call) -> rules.Answer:
+        if len(one.rules) == len(DRAFT):
+            raise RuntimeError("a fault of the draft")
+        return real(one, asked)
+
+    monkeypatch.setattr(rules, "evaluate", breaks_on_drafts)
+    assert states(agent, "mail") == ["allowed"]
+    assert ShadowAnswer.objects.filter(change="failed").count() == 1
+    monkeypatch.setattr(gate, "ask_shadow", lambda **_: 1 / 0)
+    assert states(agent, "mail", "refund") == ["allowed", "waiting"]
+    monkeypatch.undo()
+    set_shadow(workspace_id=cast.workspace.pk, draft_id=draft.pk, on=False, actor=ALICE)
+    assert states(agent, "refund") == ["waiting"] and ShadowAnswer.objects.count() == 5
