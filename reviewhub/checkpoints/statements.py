@@ -6,12 +6,15 @@ composing them anew each time cost more than answering them.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection
 from django.utils.timezone import make_aware
+from psycopg import Cursor
+from psycopg.pq import Format
 
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.runs.models import Branch
@@ -132,9 +135,9 @@ def write_checkpoint(
 
 def read_rows(branch_id: uuid.UUID, *, first: int, last: int) -> list[bytes]:
     """The contents of the rows of a branch with numbers from `first` to `last`, as far as they are there, in order."""
-    with connection.cursor() as cursor:
+    with _cursor() as cursor:
         cursor.execute(ROWS, (_id(branch_id), first, last))
-        return [bytes(content) for (content,) in cursor.fetchall()]
+        return [content for (content,) in cursor.fetchall()]
 
 
 def read_list(branch: Branch, *, below: int | None, most: int) -> list[Checkpoint]:
@@ -159,16 +162,29 @@ def _listed(branch: Branch, row: dict[str, Any]) -> Checkpoint:
 
 def read_blobs(run_id: uuid.UUID, hashes: Collection[bytes]) -> list[tuple[bytes, bytes | None, str | None]]:
     """Hash, packed bytes and location of the blobs of a run that are there; a few hundred hashes at most."""
-    with connection.cursor() as cursor:
+    with _cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(POSTGRESQL_READ, (run_id, list(hashes)))
         else:
             marks = ",".join(["%s"] * len(hashes))
             cursor.execute(SQLITE_READ.format(marks), (_id(run_id), *hashes))
-        found = cursor.fetchall()
-    return [
-        (bytes(hash_), None if data is None else bytes(data), location) for hash_, data, location in found
-    ]
+        found: list[tuple[bytes, bytes | None, str | None]] = cursor.fetchall()
+    return found
+
+
+@contextmanager
+def _cursor() -> Iterator[Any]:
+    """Reads bytes as they are: one of Django's gets them from PostgreSQL as hex digits, two for each (a fifth of the
+    time that a state of 1 MB takes).
+    """
+    if connection.vendor != "postgresql":
+        with connection.cursor() as cursor:
+            yield cursor
+        return
+    connection.ensure_connection()
+    with connection.wrap_database_errors, Cursor(connection.connection) as raw:
+        raw.format = Format.BINARY
+        yield raw
 
 
 def _id(value: uuid.UUID) -> uuid.UUID | str:
