@@ -8,7 +8,7 @@ Where things go: one small app per concept, and inside every app the same file r
 
 Imports go one way, each line may use what stands to its right or below:
 
-    api | web | live | ops -> retention -> hosting -> gates -> reviews -> resumptions -> deliveries
+    api | web | live | ops -> retention -> hosting | insights -> gates -> reviews -> resumptions -> deliveries
         -> toolcalls -> budgets -> checkpoints | policies -> plans | tools -> runs -> accounts -> audit -> core
 
 Read next: ``gates/pause.py`` (an agent asks), ``reviews/decide.py`` (a person answers), ``hosting/resume.py``

@@ -61,6 +61,7 @@ INSTALLED_APPS = [
     "reviewhub.reviews",
     "reviewhub.gates",
     "reviewhub.hosting",
+    "reviewhub.insights",
     "reviewhub.retention",
     "reviewhub.api",
     "reviewhub.web",

@@ -26,6 +26,7 @@ HEADINGS = {
     "PostReviewState": "Post-review",
     "ResumptionState": "Resumption",
     "DraftState": "Policy draft",
+    "BacktestState": "Backtest",
 }
 
 

@@ -24,7 +24,7 @@ LAYERS = (
     ("resumptions",),
     ("reviews",),
     ("gates",),
-    ("hosting",),
+    ("hosting", "insights"),
     ("retention",),
 )
 RANK = {app: rank for rank, row in enumerate(LAYERS) for app in row}

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from reviewhub.accounts.permissions import Action, MemberCaller
-from reviewhub.core.errors import Conflict, Invalid, ReviewHubError
+from reviewhub.core.clock import now
+from reviewhub.core.errors import Conflict, IllegalTransition, Invalid, ReviewHubError
+from reviewhub.insights.cancel_backtest import cancel_backtest
+from reviewhub.insights.queries import report
+from reviewhub.insights.start_backtest import start_backtest
 from reviewhub.policies.difference import difference
 from reviewhub.policies.discard_draft import discard_draft
 from reviewhub.policies.drafts import open_draft
@@ -32,6 +37,7 @@ CHANGES = {
     "denied": "Would be denied",
     "rerouted": "Would wait for others",
     "failed": "The draft failed",
+    "rejected": "Would run, and people rejected it",
 }
 
 
@@ -56,6 +62,7 @@ def _page(request: HttpRequest, caller: MemberCaller, *, status: int = 200, **mo
         "changes": in_words(difference(before, rules)),
         "cautions": cautions_of(rules, caller),
         "shadow": shadowed(found),
+        "test": report(found),
         "words": CHANGES,
         "note": found.note,
         **more,
@@ -82,6 +89,55 @@ def shadow(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         ),
         "draft",
     )
+
+
+@require_POST
+@page(Action.POLICY_EDIT, again=_again)
+def backtest(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """Starts a backtest of the draft."""
+    return _done(
+        request,
+        caller,
+        lambda draft_id: start_backtest(
+            workspace_id=caller.workspace_id,
+            draft_id=draft_id,
+            days=number_in(request.POST.get("days", "")),
+            actor=actor(request, caller),
+        ),
+        "draft#backtest",
+    )
+
+
+@require_safe
+@page(Action.POLICY_EDIT)
+def progress(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """The part of the page that shows how far a backtest is; it asks for itself."""
+    found = open_draft(caller.workspace_id)
+    if found is None:
+        return HttpResponse(headers={"HX-Redirect": f"/{caller.member.workspace.slug}/policy"})
+    context = {
+        "workspace": caller.member.workspace,
+        "draft": found,
+        "test": report(found),
+        "words": CHANGES,
+        "now": now(),
+    }
+    return render(request, "web/_backtest.html", context)
+
+
+@require_POST
+@page(Action.POLICY_EDIT, again=_again)
+def cancel(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """Ends a backtest that runs; one that has ended meanwhile stays as it is."""
+    try:
+        backtest_id = UUID(request.POST.get("backtest", ""))
+    except ValueError as error:
+        raise Invalid("The form names no backtest.") from error
+    with suppress(IllegalTransition):
+        cancel_backtest(
+            workspace_id=caller.workspace_id, backtest_id=backtest_id, actor=actor(request, caller)
+        )
+    return redirect(f"/{caller.member.workspace.slug}/policy/draft#backtest")
 
 
 @require_POST

@@ -31,6 +31,7 @@ from tests.driver import PersonHttp, agent_of, call, policy
 from tests.hosting.conftest import Hosted
 
 KEPT = {
+    "Backtest",
     "Agent",
     "CallVersion",
     "Checkpoint",

@@ -71,6 +71,8 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     ),
     "policy/roll-back": ("alice", {"number": "1", "base": "2"}, "", ("note", "number", "base")),
     "policy/draft/shadow": ("alice", {"do": "start"}, "", ("draft", "do")),
+    "policy/draft/backtest": ("alice", {"days": "30"}, "", ("draft", "days")),
+    "policy/draft/backtest/cancel": ("alice", {}, "", ("backtest",)),
     "policy/draft/discard": ("alice", {}, "", ("draft",)),
     "policy/draft/publish": ("alice", {}, "", ("draft", "note", "base")),
     "people/invite": ("alice", {"email": "new@example.com", "role": "reviewer"}, "name", ("name", "email", "teams")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from html import unescape
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 from django.test import Client
 
 from reviewhub.accounts.models import Member
+from reviewhub.insights.models import Backtest
+from reviewhub.insights.work_off import work_off
 from reviewhub.policies.drafts import open_draft
 from reviewhub.policies.models import PolicyVersion
-from tests.cast import Cast
+from tests.cast import Cast, make_test_agent
 from tests.driver import agent_of, call, policy
+from tests.insights.make import draft_of, known_tools, recorded
 from tests.web.test_pages import rule_fields
 
 As = Callable[[Member], Client]
@@ -57,3 +61,26 @@ def test_the_way_of_a_draft(cast: Cast, as_: As) -> None:
     assert "it says what v1 said" in post(client, "roll-back", number=1, base=2, note="too strict")
     assert "back to v1" in get(client, "")
     assert "No rule differs." in get(client, "/3?against=1") and "approvals: 2 → 1" in get(client, "/3")
+
+
+def test_a_backtest_shows_how_far_it_is(cast: Cast, as_: As) -> None:
+    agent = make_test_agent(cast.support)[0]
+    known_tools(agent, "refund")
+    policy(cast.support, {"name": "Refunds", "tool": "refund", "action": "allow"})
+    recorded(agent, "refund", 1, 2, 3, decided="reject")
+    found = draft_of(cast, json.dumps({"rules": [{**ALL, "name": "<i>All</i>"}]}))
+    client = as_(cast.alice)
+    assert "Write a number of days" in post(client, "draft/backtest", draft=found.pk, days="many")
+    page = post(client, "draft/backtest", draft=found.pk, days=7)
+    assert "0 of 3 calls of the last 7 days, 0 %" in page and "<progress" in page
+    test = Backtest.objects.get()
+    part = client.get("/northwind/policy/draft/backtest/progress").content.decode()
+    assert part.startswith("<section") and "every 2s" in part
+    work_off(test.pk)
+    page = get(client, "/draft")
+    assert "every 2s" not in page and "Would wait" in page and "3, now 0" in page
+    assert "<i>All</i>" not in client.get("/northwind/policy/draft").content.decode()
+    assert "Done, the last 7 days" in post(client, "draft/backtest/cancel", backtest=test.pk)
+    post(client, "draft/backtest", draft=found.pk, days=7)
+    test = Backtest.objects.get(state="open")
+    assert "Cancelled after 0 %" in post(client, "draft/backtest/cancel", backtest=test.pk)

@@ -1,0 +1,86 @@
+"""Recorded calls, read in batches as policy takes them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F, Q
+
+from reviewhub.accounts.models import Agent
+from reviewhub.insights.models import Backtest
+from reviewhub.policies.evaluate import CallFacts
+from reviewhub.policies.facts import call_facts
+from reviewhub.toolcalls.claims import failed_checks
+from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
+from reviewhub.tools.models import Tool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """One call with what policy may know of it, and what people last decided on it (empty: nothing)."""
+
+    id: uuid.UUID
+    at: datetime
+    agent: Agent
+    environment: str
+    facts: CallFacts
+    decided: str
+
+
+class Reader:
+    """Reads the calls of one workspace. Agents and tools are as they are now, and are read once."""
+
+    def __init__(self, workspace_id: uuid.UUID) -> None:
+        agents = Agent.objects.filter(workspace_id=workspace_id).select_related("team")
+        self._agents = {agent.pk: agent for agent in agents}
+        tools = Tool.objects.filter(workspace_id=workspace_id)
+        self._tools = {(tool.agent_id, tool.name): tool for tool in tools}
+
+    def batch(self, backtest: Backtest, most: int) -> list[Recorded]:
+        """The next calls of a backtest, the oldest first; empty when there are no more. Three queries."""
+        rows = ToolCall.objects.filter(
+            workspace_id=backtest.workspace_id, created_at__gte=backtest.since, created_at__lte=backtest.until
+        )
+        if backtest.cursor_at is not None:
+            rows = rows.filter(created_at__gte=backtest.cursor_at).filter(
+                Q(created_at__gt=backtest.cursor_at) | Q(id__gt=backtest.cursor_id)
+            )
+        fields = ("id", "created_at", "agent_id", "tool_name", "claims", "run__environment")
+        found = list(rows.order_by("created_at", "id").values_list(*fields)[:most])
+        ids = [row[0] for row in found]
+        arguments, decided = _arguments(ids), _decided(ids)
+        return [
+            Recorded(
+                id=row[0],
+                at=row[1],
+                agent=self._agents[row[2]],
+                environment=row[5],
+                facts=self._facts(row, arguments.get(row[0], "{}")),
+                decided=decided.get(row[0], ""),
+            )
+            for row in found
+        ]
+
+    def _facts(self, row: tuple[Any, ...], arguments: str) -> CallFacts:
+        _, _, agent_id, name, claims, _ = row
+        tool = self._tools.get((agent_id, name)) or Tool(agent_id=agent_id, name=name)
+        checks = failed_checks(claims) if "checks" in claims else ()
+        known = call_facts(tool=tool, arguments=arguments, failed_checks=checks)
+        if known.errors:
+            # As when a grant is used: what no longer fits the schema is held, as what cannot be checked.
+            return replace(known.facts, schema_problem=known.errors[0]["message"])
+        return known.facts
+
+
+def _arguments(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
+    versions = CallVersion.objects.filter(tool_call_id__in=ids, version=F("tool_call__version"))
+    return dict(versions.values_list("tool_call_id", "arguments"))
+
+
+def _decided(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
+    rows = Decision.objects.filter(tool_call_id__in=ids, by_kind="person").order_by("decided_at")
+    return dict(rows.values_list("tool_call_id", "type"))

@@ -1,0 +1,196 @@
+"""Backtests: what they count, and that no death of a worker makes them count otherwise."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from reviewhub.accounts.models import Agent
+from reviewhub.audit.models import Event
+from reviewhub.core.clock import now
+from reviewhub.core.errors import IllegalTransition, Invalid, NotFound
+from reviewhub.insights import sweep as sweeping
+from reviewhub.insights import work_off as working
+from reviewhub.insights.cancel_backtest import cancel_backtest
+from reviewhub.insights.minutes import ASSUMED_SECONDS, pace
+from reviewhub.insights.models import Backtest
+from reviewhub.insights.queries import report
+from reviewhub.insights.rules import Tally
+from reviewhub.insights.start_backtest import AlreadyRunning, start_backtest
+from reviewhub.insights.work_off import work_off
+from reviewhub.policies import rules
+from reviewhub.policies.publish import publish
+from reviewhub.reviews.models import Review
+from tests.cast import ALICE, Cast, make_test_agent
+from tests.insights.make import draft_of, known_tools, recorded
+from tests.shared import shared
+from tests.web.make import waiting
+
+IN_FORCE = {
+    "rules": [
+        {"name": "Mail", "tool": "mail", "action": "allow"},
+        {"name": "Wire", "tool": "wire", "action": "require", "team": "Support"},
+    ]
+}
+DRAFT = {
+    "rules": [
+        {"name": "Small", "tool": "refund", "action": "allow",
+         "when": [{"path": "amount", "test": "is_under", "value": 50}]},
+        {"name": "Big mail", "tool": "mail", "action": "require", "team": "Finance", "approvals": 2,
+         "when": [{"path": "amount", "test": "is_over", "value": 10}]},
+        {"name": "Mail", "tool": "mail", "action": "allow"},
+        {"name": "Wire", "tool": "wire", "action": "require", "team": "Finance"},
+        {"name": "Drop", "tool": "drop", "action": "deny"},
+    ]
+}  # fmt: skip
+
+
+@shared
+def agent(cast: Cast) -> Agent:
+    made = make_test_agent(cast.support)[0]
+    known_tools(made, "refund", "mail", "wire", "drop")
+    recorded(made, "refund", 10, 20, 49.99, decided="approve")
+    recorded(made, "refund", 40, decided="reject")
+    recorded(made, "refund", 50, 900, decided="edit")
+    recorded(made, "mail", 5, 11, 12)
+    recorded(made, "wire", 1, 2, 3, 4, 5, decided="approve")
+    recorded(made, "drop", 1)
+    recorded(made, "drop", 1, days_ago=40)
+    publish(workspace=cast.workspace, rules_text=json.dumps(IN_FORCE), note="why", base=0, actor=ALICE)
+    return made
+
+
+def begin(cast: Cast, days: int = 30) -> Backtest:
+    draft = draft_of(cast, json.dumps(DRAFT))
+    return start_backtest(workspace_id=cast.workspace.pk, draft_id=draft.pk, days=days, actor=ALICE)
+
+
+def test_what_a_draft_would_have_done_is_counted(cast: Cast, agent: Agent) -> None:
+    test = begin(cast)
+    for days in (0, 400):
+        with pytest.raises(Invalid):
+            start_backtest(workspace_id=cast.workspace.pk, draft_id=test.draft_id, days=days, actor=ALICE)
+    with pytest.raises(AlreadyRunning):
+        start_backtest(workspace_id=cast.workspace.pk, draft_id=test.draft_id, days=30, actor=ALICE)
+    assert test.total == 15 and work_off(test.pk) is False
+    found = report(test.draft)
+    assert found is not None and found.backtest.state == "done" and found.percent == 100
+    counts = {group.heading: group.count for group in found.groups}
+    assert counts == {"rejected": 1, "held": 2, "freed": 4, "denied": 1, "rerouted": 5}
+    (rejected,) = found.groups[0].calls
+    assert (rejected.tool_call.tool_name, rejected.rule, rejected.asks) == ("refund", "Small", "")
+    assert (found.tally.waits_now, found.tally.waits_then) == (6 + 5 + 1, 2 + 2 + 5)
+    loads = {load.team: (load.now * 30, load.then * 30) for load in found.teams}
+    assert loads == {"Support": (12, 2), "Finance": (0, 9)}
+    assert found.teams[0].minutes == pytest.approx(9 * ASSUMED_SECONDS / 60 / 30) and found.pace_is_assumed
+    assert [(one.tool, one.approved, one.held) for one in found.always_approved] == [("wire", 5, 5)]
+    told = Event.objects.filter(kind__startswith="backtest.").order_by("id")
+    assert [event.payload.sentence for event in told] == [
+        "Alice started a backtest of a draft of policy v2, 15 calls of 30 days",
+        "A backtest looked at 15 calls: 2 more would wait, 4 would run",
+    ]
+    assert work_off(test.pk) is False and Backtest.objects.get().looked_at == 15
+
+
+def test_a_worker_that_dies_costs_a_batch_and_no_call_is_counted_twice(
+    cast: Cast, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = begin(cast)
+    work_off(whole.pk)
+    monkeypatch.setattr(working, "BATCH", 2)
+    test = start_backtest(workspace_id=cast.workspace.pk, draft_id=whole.draft_id, days=30, actor=ALICE)
+    keep, kept = working._keep, []
+
+    class Killed(BaseException):
+        """As a signal would."""
+
+    def dies_at_the_third(*given: Any) -> bool:
+        if len(kept) == 2:
+            raise Killed
+        kept.append(given)
+        return keep(*given)
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(working, "_keep", dies_at_the_third)
+        work_off(test.pk)
+    assert Backtest.objects.get(pk=test.pk).looked_at == 4
+    assert work_off(test.pk) is False, "somebody may still have it"
+    assert sweeping.sweep() == 0
+    Backtest.objects.filter(pk=test.pk).update(beat_at=now() - timedelta(seconds=31))
+    assert sweeping.sweep() == 1
+    monkeypatch.setattr(working, "SLICE_SECONDS", 0.0)
+    stale = Backtest.objects.get(pk=test.pk)
+    assert work_off(test.pk) is True, "a slice of no time leaves it to the next"
+    assert not working._mine(stale).exists(), "who had it before writes nothing any more"
+    monkeypatch.setattr(working, "SLICE_SECONDS", 60.0)
+    work_off(test.pk)
+    test.refresh_from_db()
+    whole.refresh_from_db()
+    assert (test.state, test.figures) == ("done", whole.figures)
+    assert sorted(test.calls.values_list("tool_call_id", "heading")) == sorted(
+        whole.calls.values_list("tool_call_id", "heading")
+    )
+
+
+def test_one_is_cancelled_and_one_that_fails_for_good_is_given_up(
+    cast: Cast, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = begin(cast)
+    monkeypatch.setattr(working, "BATCH", 2)
+    keep = working._keep
+
+    def cancelled_meanwhile(*given: Any) -> bool:
+        cancel_backtest(workspace_id=cast.workspace.pk, backtest_id=test.pk, actor=ALICE)
+        return keep(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(working, "_keep", cancelled_meanwhile)
+        assert work_off(test.pk) is False
+    test.refresh_from_db()
+    assert (test.state, test.looked_at) == ("cancelled", 0)
+    ids = {"workspace_id": cast.workspace.pk, "actor": ALICE}
+    with pytest.raises(IllegalTransition):
+        cancel_backtest(backtest_id=test.pk, **ids)
+    with pytest.raises(NotFound):
+        cancel_backtest(backtest_id=test.pk, workspace_id=cast.other.pk, actor=ALICE)
+    again = start_backtest(draft_id=test.draft_id, days=30, **ids)
+    monkeypatch.setattr(working, "_slice", lambda _: 1 / 0)
+    for _ in range(working.MOST_FAILURES):
+        assert Backtest.objects.get(pk=again.pk).state == "open"
+        work_off(again.pk)
+        Backtest.objects.filter(pk=again.pk).update(beat_at=None)
+    again.refresh_from_db()
+    assert again.state == "failed"
+
+
+def test_a_draft_that_fails_is_counted_as_failing(
+    cast: Cast, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test, real = begin(cast), rules.evaluate
+
+    def breaks(policy: rules.Policy, call: rules.Call) -> rules.Answer:
+        if len(policy.rules) == len(DRAFT["rules"]) and call.tool == "mail":
+            raise RuntimeError
+        return real(policy, call)
+
+    monkeypatch.setattr(rules, "evaluate", breaks)
+    work_off(test.pk)
+    found = Tally.loads(Backtest.objects.get(pk=test.pk).figures)
+    assert found.changes["failed"] == 3 and "held" not in found.changes
+
+
+def test_what_a_decision_takes_is_measured_between_votes(cast: Cast) -> None:
+    start = now() - timedelta(hours=5)
+    assert pace(cast.workspace.pk).of("Support") == ASSUMED_SECONDS
+    for at, seconds in enumerate((0, 30, 70, 130, 140, 3 * 3600, 3 * 3600 + 20)):
+        row = waiting(cast.support, tool=f"t{at}")
+        type(row).objects.filter(pk=row.pk).update(created_at=start - timedelta(hours=1))
+        vote = Review.objects.create(
+            request=row, member=cast.bob, name="Bob", verdict="approve", version=1, digest=row.digest
+        )
+        Review.objects.filter(pk=vote.pk).update(created_at=start + timedelta(seconds=seconds))
+    found = pace(cast.workspace.pk)
+    assert not found.is_assumed and found.of("Support") == found.of("Finance") == 30.0
