@@ -90,6 +90,7 @@ class _Routes:
     plan_difference = Route(routes.plan_difference)
     claim_branch = Route(routes.claim_branch)
     heartbeat = Route(routes.heartbeat)
+    enter = Route(routes.enter)
     finish = Route(routes.finish)
     fail = Route(routes.fail)
     handover = Route(routes.handover)

@@ -174,6 +174,22 @@ class NotAllowed(Conflict):
     code = "not_allowed"
 
 
+class ApprovalNeeded(Conflict):
+    """Policy asks for people first: pause for `tool` with `arguments_text`, consume, say it again with the `call`."""
+
+    code = "approval_needed"
+
+    @property
+    def tool(self) -> str:
+        """What to pause for."""
+        return str(self.problem.extra["tool"])
+
+    @property
+    def arguments_text(self) -> str:
+        """The arguments to pause with, exactly."""
+        return str(self.problem.extra["arguments_text"])
+
+
 class AlreadyConsumed(Conflict):
     """The call was started before, and must not run twice."""
 

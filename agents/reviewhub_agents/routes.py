@@ -204,6 +204,11 @@ def finish(branch: UUID, body: wire.FinishBody) -> Call[wire.BranchOut]:
     return _post(_path("branches", branch, "finish"), wire.BranchOut, body)
 
 
+def enter(branch: UUID, body: wire.EnterBody) -> Call[wire.EnterOut]:
+    """Whether a step of the agent's graph may be entered without asking."""
+    return _post(_path("branches", branch, "enter"), wire.EnterOut, body)
+
+
 def fail(branch: UUID, body: wire.FailBody) -> Call[wire.BranchOut]:
     """The branch cannot go on."""
     return _post(_path("branches", branch, "fail"), wire.BranchOut, body)

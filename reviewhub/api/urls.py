@@ -66,6 +66,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("branches/<uuid:branch>/heartbeat", branches.Heartbeat.as_view()),
     path("runs/<uuid:run>/limits", control.RunLimits.as_view()),
     path("branches/<uuid:branch>/retry", control.RetryBranch.as_view()),
+    path("branches/<uuid:branch>/enter", branches.Enter.as_view()),
     path("branches/<uuid:branch>/finish", branches.Finish.as_view()),
     path("branches/<uuid:branch>/fail", branches.Fail.as_view()),
     path("branches/<uuid:branch>/sleep", branches.Sleep.as_view()),

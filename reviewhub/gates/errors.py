@@ -17,6 +17,12 @@ class NotAllowed(Conflict):
     code = "not_allowed"
 
 
+class ApprovalNeeded(Conflict):
+    """Policy asks for an approval of this; pause for it with the tool and arguments that are named here."""
+
+    code = "approval_needed"
+
+
 class AlreadyConsumed(Conflict):
     """The grant of this tool call was used; the call must not run twice."""
 

@@ -13,6 +13,7 @@ from reviewhub.audit.record import record
 from reviewhub.checkpoints.draft import Draft, draft
 from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import Actor
+from reviewhub.gates.acts import finish_arguments, require_nobody, spend
 from reviewhub.gates.close import close
 from reviewhub.gates.errors import Unsettled
 from reviewhub.gates.kinds import RunFinished
@@ -25,6 +26,7 @@ from reviewhub.runs.states import BranchState
 from reviewhub.toolcalls.locks import lock_branch
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.states import CallState
+from reviewhub.tools.acts import FINISH
 
 OPEN = (CallState.WAITING, CallState.STARTED, CallState.UNKNOWN)
 
@@ -38,6 +40,8 @@ def finish(*, branch_id: uuid.UUID, body: wire.FinishBody, actor: Actor) -> Bran
 
     Raises:
         Unsettled: a call waits, runs or is unknown (names them).
+        ApprovalNeeded: steps of its plan are open, or policy asks for people anyway: pause for it first.
+        NotAllowed, DigestMismatch: `call` is not the consumed approval of this end with this result.
         Superseded, StaleEpoch, RunEnded, StaleHead: this caller may not write for the branch.
     """
     branch = Branch.objects.get(pk=branch_id)
@@ -52,9 +56,21 @@ def _finish(branch: Branch, body: wire.FinishBody, made: Draft | None, actor: Ac
     check(branch, body.epoch)
     target = Target(workspace_id=branch.workspace_id, agent_id=branch.run.agent_id)
     still_may(actor, Action.RUN_WRITE, target)
+    arguments = finish_arguments(branch=branch, result=canonical.reread(canonical.dumps(body.result)))
+    if body.call is not None:
+        spend(
+            branch=branch,
+            call_id=body.call,
+            name=FINISH,
+            fits=lambda said: {**said, "open_steps": arguments["open_steps"]} == arguments,
+            result=None,
+            actor=actor,
+        )
     open_calls = ToolCall.objects.filter(branch=branch, state__in=OPEN).values_list("pk", "state")
     if open_calls:
         raise Unsettled(calls=[{"id": str(pk), "state": state} for pk, state in open_calls])
+    if body.call is None:
+        require_nobody(branch=branch, name=FINISH, arguments=arguments)
     acknowledge(branch=branch)
     if made is not None:
         save(branch=branch, draft=made, actor=actor)

@@ -116,6 +116,13 @@ def _save(
         return None, stale
 
 
+def end_call(locked: Locked, body: wire.OutcomeBody, actor: Actor) -> None:
+    """Records, in the caller's transaction, how a locked started call ended; the agent may say the same once more."""
+    conflict = _end(locked, body, canonical.body_digest(_fact(body)), actor)
+    if conflict is not None:
+        raise conflict
+
+
 def _end(locked: Locked, body: wire.OutcomeBody, digest: str, actor: Actor) -> Conflict | None:
     call = locked.call
     if call.attempt == 0:

@@ -28,6 +28,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.errors import NotFound
 from reviewhub.core.idempotency import answered, claim
 from reviewhub.core.transitions import move
+from reviewhub.gates.acts import check_true
 from reviewhub.gates.answered import write_answers
 from reviewhub.gates.errors import BranchPaused
 from reviewhub.gates.kinds import PauseOpened
@@ -113,6 +114,7 @@ def _write(
     lock_run(run.pk)
     if current_number(run.workspace_id) != prepared[0].answer.policy_version:
         prepared = asked_again(run=run, agent=agent, prepared=prepared)
+    check_true(branch=branch, prepared=prepared)
     prepared = hold_repeats(branch=branch, agent=agent, prepared=prepared)
     checkpoint = save(branch=branch, draft=made, actor=actor) if made else head_of(branch)
     row = _pause_row(run, branch, checkpoint, body, prepared)

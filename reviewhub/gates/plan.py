@@ -14,6 +14,7 @@ from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Invalid
 from reviewhub.core.idempotency import claim
+from reviewhub.gates.acts import plan_arguments, require_nobody, spend, written
 from reviewhub.gates.errors import BranchPaused
 from reviewhub.plans.base import base
 from reviewhub.plans.content import sent, stored
@@ -28,6 +29,7 @@ from reviewhub.runs.models import Run
 from reviewhub.runs.queries import branch_of
 from reviewhub.runs.states import BranchState
 from reviewhub.toolcalls.locks import lock_branch
+from reviewhub.tools.acts import PLAN
 
 
 def plan(*, run: Run, body: wire.PlanBody, key: str, actor: Actor) -> PlanVersion:
@@ -40,11 +42,13 @@ def plan(*, run: Run, body: wire.PlanBody, key: str, actor: Actor) -> PlanVersio
     Raises:
         StalePlan: the version that this one was made from is not in force any more.
         Superseded, StaleEpoch, RunEnded, BranchPaused: the branch is not where the agent thinks.
+        ApprovalNeeded: policy asks for people first, with the `tool` and `arguments_text` to pause with.
+        NotAllowed, DigestMismatch: `call` is not the consumed approval of this very version.
         Invalid: the plan, or why it changed, is wrong.
         IdempotencyConflict: the key was used for another plan.
     """
     content = sent(body.steps, body.assumptions)
-    asked = {name: value for name, value in body.to_tree().items() if name not in ("base", "epoch")}
+    asked = {name: value for name, value in body.to_tree().items() if name not in ("base", "epoch", "call")}
     branch_id = branch_of(run, body.branch).pk
     with transaction.atomic(durable=True):
         kept = claim(scope=f"plan:{run.pk}", key=key, body_digest=canonical.body_digest(asked))
@@ -58,6 +62,9 @@ def plan(*, run: Run, body: wire.PlanBody, key: str, actor: Actor) -> PlanVersio
         acknowledge(branch=branch)
         before = base(branch=branch, number=body.base)
         why = _why(body.why, before)
+        arguments = plan_arguments(branch=branch, body=body, before=before)
+        if body.call is None:
+            require_nobody(branch=branch, name=PLAN, arguments=arguments)
         row = write(
             branch=branch,
             before=before,
@@ -83,6 +90,15 @@ def plan(*, run: Run, body: wire.PlanBody, key: str, actor: Actor) -> PlanVersio
                 because=because(why.kind, failures=why.failures, assumption=why.assumption, text=why.text),
             ),
         )
+        if body.call is not None:
+            spend(
+                branch=branch,
+                call_id=body.call,
+                name=PLAN,
+                fits=lambda said: {**said, "version": arguments["version"]} == arguments,
+                result=written(row),
+                actor=actor,
+            )
         kept.keep(status=201, answer=str(row.pk))
     return row
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from reviewhub_agents import canonical, wire
 from reviewhub_agents.runtime import messages
 from reviewhub_agents.runtime.errors import LetGo, PlanChanged
 from reviewhub_agents.runtime.store import (
+    UNGATED_SECONDS,
     Call,
     Declaration,
     Intent,
@@ -37,6 +39,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
 from reviewhub.gates.checkpoint import checkpoint
 from reviewhub.gates.consume import consume
+from reviewhub.gates.enter import enter
 from reviewhub.gates.fail import fail
 from reviewhub.gates.finish import finish
 from reviewhub.gates.mark_steps import mark_steps
@@ -71,6 +74,7 @@ class BranchStore:
         self._agent = self._run.agent
         self._actor = Actor(kind="agent", id=self._agent.pk, name=self._agent.name)
         self._written_as: WrittenAs | None = None
+        self._ungated_until = 0.0
 
     @setting_aside()
     def load(self) -> Loaded:
@@ -214,9 +218,11 @@ class BranchStore:
         found = in_force(self._branch.pk)
         return None if found is None else messages.plan_of(plan_out(found))
 
-    def write_plan(self, *, key: str, intent: Intent, base: int | None) -> int:
+    def write_plan(self, *, key: str, intent: Intent, base: int | None, call: str | None = None) -> int:
         """Writes the next version, or finds the one written under the same key."""
-        body = messages.plan_body(branch=self._branch.name, intent=intent, base=base, epoch=self._epoch)
+        body = messages.plan_body(
+            branch=self._branch.name, intent=intent, base=base, epoch=self._epoch, call=call
+        )
         with _translated():
             row = plan(run=self._run, body=body, key=f"{self._branch.pk}/{key}", actor=self._actor)
         return row.number
@@ -235,9 +241,23 @@ class BranchStore:
                 raise
             raise PlanChanged(f"the plan in force has no step {step}") from error
 
-    def finish(self, *, result: str) -> None:
+    def enter(self, *, node: str, step: int) -> str | None:
+        """What has to be asked before a step. That policy is about no step is believed for a second."""
+        if time.monotonic() < self._ungated_until:
+            return None
+        said = enter(
+            branch=Branch.objects.select_related("run__agent__team").get(pk=self._branch.pk),
+            node=node,
+            step=step,
+        )
+        if not said.is_gated:
+            self._ungated_until = time.monotonic() + UNGATED_SECONDS
+        return said.arguments
+
+    def finish(self, *, result: str, call: str | None = None) -> None:
         """Ends branch and waking in one transaction."""
-        body = wire.FinishBody(epoch=self._epoch, result=canonical.reread(result))
+        given: dict[str, Any] = {"call": uuid.UUID(call)} if call else {}
+        body = wire.FinishBody(epoch=self._epoch, result=canonical.reread(result), **given)
         faults.point("resume.before_settle")
         with _translated(), transaction.atomic():
             check(locked_branch(self._branch.pk), self._epoch)
@@ -284,7 +304,7 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except ReviewHubError as error:
-        known = messages.translated(error.code, error.message)
+        known = messages.translated(error.code, error.message, error.extra)
         if known is None:
             raise
         raise known from error

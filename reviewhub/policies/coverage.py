@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reviewhub.policies import rules
-from reviewhub.policies.evaluate import InForce, call_of, in_force
+from reviewhub.policies.evaluate import InForce, call_of, in_force, without_policy
 from reviewhub.policies.facts import facts_of_tool
 from reviewhub.policies.names import fold_case, fold_look
 from reviewhub.tools.models import Tool
@@ -60,5 +60,5 @@ def look_alikes(tools: Iterable[Tool]) -> dict[uuid.UUID, str]:
 def _gate(now: InForce, tool: Tool) -> Gate:
     call = call_of(facts_of_tool(tool), agent=tool.agent, environment="", tools=now.tools)
     if now.policy is None:
-        return Gate(answers=(rules.everything_else(call, because=now.why_not),))
+        return Gate(answers=(without_policy(now, call),))
     return Gate(answers=tuple(rules.possible(now.policy, call)))

@@ -20,6 +20,7 @@ from reviewhub.policies.models import PolicyVersion
 from reviewhub.policies.queries import newest, numbered
 from reviewhub.policies.reading import parse_policy
 from reviewhub.policies.rules import Answer, Policy
+from reviewhub.tools.acts import act_of
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +134,7 @@ def call_of(facts: CallFacts, *, agent: Agent, environment: str, tools: Known) -
         agent=agent.name,
         agent_team=agent.team.name,
         environment=environment,
-        known=facts.registered and (agent.pk, facts.tool, mark) in tools,
+        known=facts.registered and (act_of(facts.tool) is not None or (agent.pk, facts.tool, mark) in tools),
         arguments=Arguments(text),
         **given,
     )
@@ -159,11 +160,7 @@ def resolve(answer: Answer, *, number: int, agent: Agent, teams: dict[str, uuid.
 def answer_of(now: InForce, call: rules.Call) -> Answer:
     """What a version says to one call; never raises."""
     if now.policy is None:
-        return (
-            _unreadable(call)
-            if now.why_not == UNREADABLE
-            else rules.everything_else(call, because=now.why_not)
-        )
+        return without_policy(now, call)
     try:
         return rules.evaluate(now.policy, call)
     except Exception:
@@ -174,6 +171,11 @@ def answer_of(now: InForce, call: rules.Call) -> Answer:
 def _unreadable(call: rules.Call) -> Answer:
     answer = rules.everything_else(call, because=UNREADABLE)
     return replace(answer, undecided=(*answer.undecided, UNREADABLE))
+
+
+def without_policy(now: InForce, call: rules.Call) -> Answer:
+    """The answer where there is no policy to ask: none is published, or it cannot be read and everything is held."""
+    return rules.unmatched(call, because=NONE_YET) if now.why_not == NONE_YET else _unreadable(call)
 
 
 def team_ids(workspace_id: uuid.UUID, answers: Sequence[Answer]) -> dict[str, uuid.UUID]:

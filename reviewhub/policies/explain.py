@@ -16,6 +16,7 @@ from reviewhub.policies.evaluate import (
     in_force,
     resolve,
     team_ids,
+    without_policy,
 )
 from reviewhub.policies.known_tools import registered
 from reviewhub.policies.reading import parse_policy
@@ -50,10 +51,10 @@ def explain(
     else:
         now = InForce(0, parse_policy(rules_text), tools=registered(workspace_id))
     asked = call_of(call, agent=agent, environment=environment, tools=now.tools)
-    if now.policy is None:
-        found = rules.Explanation(rules.everything_else(asked, because=now.why_not))
-    else:
+    if now.policy is not None:
         found = rules.explain(now.policy, asked)
+    else:
+        found = rules.Explanation(without_policy(now, asked))
     teams = team_ids(workspace_id, [found.answer])
     return Explained(
         answer=resolve(found.answer, number=now.number, agent=agent, teams=teams), steps=found.steps

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from reviewhub.core.schemas.validate import SchemaUnusable, validate
 from reviewhub.policies.evaluate import CallFacts
+from reviewhub.tools.acts import act_of
 from reviewhub.tools.models import Tool
 
 
@@ -41,10 +42,18 @@ def call_facts(
         arguments=arguments,
         schema_problem=problem,
         failed_checks=failed_checks,
-        wished_decisions=wished_decisions,
+        wished_decisions=_sensible(tool, wished_decisions),
         wished_deadline_seconds=wished_deadline_seconds,
     )
     return Known(facts=facts, errors=errors)
+
+
+def _sensible(tool: Tool, wished: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The decisions that make sense: a question is answered, the end of a run is not edited."""
+    act = act_of(tool.name)
+    if act is None:
+        return wished
+    return tuple(one for one in act.decisions if wished is None or one in wished)
 
 
 def facts_of_tool(tool: Tool) -> CallFacts:

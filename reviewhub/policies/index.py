@@ -14,6 +14,7 @@ from reviewhub.policies.names import (
     matches_exactly,
     matches_folded,
 )
+from reviewhub.tools.acts import reaches
 
 MOST_NAMES = 1000
 """How many names of tools are remembered; names are the agents' and may be many."""
@@ -78,4 +79,6 @@ def _beginning(pattern: str) -> str:
 
 def is_about(rule: About, tool: str) -> bool:
     """Whether a rule matches this name: code point by code point if it lets calls run, else however it is spelled."""
+    if not reaches(rule.tool, tool, lets_run=rule.lets_run):
+        return False
     return matches_exactly(rule.tool, tool) if rule.lets_run else matches_folded(rule.tool, tool)

@@ -24,10 +24,11 @@ from reviewhub.policies.call import Call
 from reviewhub.policies.matching import Part, matched, parts
 from reviewhub.policies.model import EFFECTS, VERDICTS, Action, Condition, Policy, Requirement, Rule, Verdict
 from reviewhub.policies.names import oddities
+from reviewhub.tools.acts import ASK, needs_nobody
 
 __all__ = [
     "EFFECTS", "VERDICTS", "Action", "Answer", "Call", "Condition", "Explanation", "Part", "Policy", "Requirement",
-    "Rule", "Step", "Verdict", "effective_effect", "evaluate", "everything_else", "explain", "possible",
+    "Rule", "Step", "Verdict", "effective_effect", "evaluate", "everything_else", "explain", "possible", "unmatched",
 ]  # fmt: skip
 
 Layer = Literal["guardrail", "rule"]
@@ -106,7 +107,7 @@ def possible(policy: Policy, call: Call) -> list[Answer]:
         if anywhere == rule:
             break
     else:
-        lower.append(everything_else(call))
+        lower.append(unmatched(call))
     above = [
         (position, rule)
         for position, rule in policy.guardrail_index.about(call.tool)
@@ -131,6 +132,13 @@ def everything_else(call: Call, *, because: str = "no rule matches", more: Seque
     )
 
 
+def unmatched(call: Call, *, because: str = "no rule matches", more: Sequence[str] = ()) -> Answer:
+    """The answer where no rule has one: an approval, save for acts that need nobody then (`tools.acts`)."""
+    if not more and needs_nobody(call.tool, call.arguments.tree) and not _holds(call):
+        return Answer(action="allow", text="No rule is about it.")
+    return everything_else(call, because=because, more=more)
+
+
 def effective_effect(registered: str | None, claimed: str | None) -> str:
     """The stronger of the two effects; what is missing or no effect counts as `once`."""
     rank = {effect: position for position, effect in enumerate(EFFECTS)}
@@ -151,7 +159,7 @@ def _by_rules(policy: Policy, call: Call) -> Answer:
             if rule.action != "require":
                 continue
         return _answer(rule, position, call, undecided)
-    return everything_else(call, more=undecided)
+    return unmatched(call, more=undecided)
 
 
 def _strictest(policy: Policy, call: Call, lower: Answer) -> Answer:
@@ -287,6 +295,8 @@ def _holds(call: Call) -> tuple[str, ...]:
     reasons: list[str] = []
     if not call.registered or call.effect not in EFFECTS:
         reasons.append(NOT_REGISTERED)
+    if call.tool == ASK:
+        reasons.append("only a person can answer a question")
     reasons += [f"its name holds the {oddity}" for oddity in oddities(call.tool)[:3]]
     if call.schema_problem:
         reasons.append(f"its arguments could not be checked ({call.schema_problem})")

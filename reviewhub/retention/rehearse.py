@@ -144,14 +144,18 @@ class _Kept:
         found = in_force(self._branch.pk)
         return messages.plan_of(plan_out(found)) if found else None
 
-    def write_plan(self, *, key: str, intent: Intent, base: int | None) -> int:
+    def write_plan(self, *, key: str, intent: Intent, base: int | None, call: str | None = None) -> int:
         """A plan would be written."""
         _reached("would write a plan")
 
     def mark_step(self, *, step: str, status: str, note: str) -> None:
         """No mark is made."""
 
-    def finish(self, *, result: str) -> None:
+    def enter(self, *, node: str, step: int) -> str | None:
+        """Whether people are asked before a step does not matter here."""
+        return None
+
+    def finish(self, *, result: str, call: str | None = None) -> None:
         """It would end."""
         _reached("would end")
 

@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from reviewhub.accounts.models import Agent, Workspace
 from reviewhub.core.ids import uuid7
+from reviewhub.tools.acts import act_of
 
 
 class Effect(models.TextChoices):
@@ -62,8 +63,8 @@ class Tool(models.Model):
 
     @property
     def is_registered(self) -> bool:
-        """Whether the agent described it; a tool known from first sight only always needs approval."""
-        return self.registered_at is not None
+        """Whether the agent described it, or the server knows it as its own; what is neither always needs approval."""
+        return self.registered_at is not None or act_of(self.name) is not None
 
     @property
     def effective_risk(self) -> str:

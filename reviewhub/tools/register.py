@@ -16,6 +16,7 @@ from reviewhub.core import clock
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Invalid
 from reviewhub.core.schemas.validate import check_schema
+from reviewhub.tools.acts import PREFIX, reads_like_an_act
 from reviewhub.tools.kinds import ToolChanged, ToolRegistered
 from reviewhub.tools.models import DEFAULT_RISK, Effect, Risk, Tool
 from reviewhub.tools.queries import locked_tool
@@ -48,6 +49,8 @@ def register(*, agent: Agent, name: str, body: wire.ToolRegister, actor: Actor) 
     """
     if (fault := name_fault(name)) is not None:
         raise Invalid.at("/name", fault)
+    if reads_like_an_act(name):
+        raise Invalid.at("/name", f"reads like the server's own names, which begin with {PREFIX}", "reserved")
     described = _described(body)
     fingerprint = canonical.body_digest({"name": name, **described})
     with transaction.atomic():

@@ -6,6 +6,8 @@ import unicodedata
 
 from reviewhub_agents import canonical
 
+from reviewhub.tools.acts import PREFIX, act_of
+
 MAX_NAME = 200
 
 
@@ -22,6 +24,8 @@ def name_fault(name: str) -> str | None:
     for position, char in enumerate(name):
         if unicodedata.category(char) in ("Cc", "Cs"):
             return f"holds the control character U+{ord(char):04X} at position {position}"
+    if name.startswith(PREFIX) and act_of(name) is None:
+        return f"begins with {PREFIX}, which only the server's own names do"
     return None
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 
 from reviewhub.accounts.models import Agent
 from reviewhub.core import clock
 from reviewhub.core.errors import Invalid
+from reviewhub.tools.acts import act_of
 from reviewhub.tools.models import Tool
 from reviewhub.tools.rules import name_fault
 
@@ -24,10 +26,7 @@ def known(*, agent: Agent, names: Iterable[str]) -> dict[str, Tool]:
     """
     wanted = _checked(names)
     found = _by_name(agent, wanted)
-    return {
-        name: found.get(name) or Tool(workspace_id=agent.workspace_id, agent=agent, name=name)
-        for name in wanted
-    }
+    return {name: found.get(name) or _new(agent, name) for name in wanted}
 
 
 @transaction.atomic
@@ -47,10 +46,7 @@ def see(*, agent: Agent, names: Iterable[str]) -> dict[str, Tool]:
     if missing:
         # In the order of their names: two transactions that add the same two rows do not wait for each other crosswise.
         Tool.objects.bulk_create(
-            [
-                Tool(workspace_id=agent.workspace_id, agent=agent, name=name, last_seen_at=now)
-                for name in missing
-            ],
+            [_new(agent, name, last_seen_at=now) for name in missing],
             ignore_conflicts=True,
         )
         found = _by_name(agent, wanted)
@@ -58,6 +54,13 @@ def see(*, agent: Agent, names: Iterable[str]) -> dict[str, Tool]:
         [tool for tool in found.values() if tool.last_seen_at is None or tool.last_seen_at < now - SEEN_EVERY]
     )
     return found
+
+
+def _new(agent: Agent, name: str, **columns: Any) -> Tool:
+    act = act_of(name)
+    if act is not None:
+        columns |= {"effect": act.effect, "sentence": act.sentence}
+    return Tool(workspace_id=agent.workspace_id, agent=agent, name=name, **columns)
 
 
 def _checked(names: Iterable[str]) -> list[str]:

@@ -58,6 +58,7 @@ ACCESS: dict[str, Row] = {
     "POST checkpoints/<uuid:checkpoint>/fork": Row("o", {}),
     "POST branches/<uuid:branch>/claim": Row("o", {}),
     "POST branches/<uuid:branch>/heartbeat": Row("o", {}),
+    "POST branches/<uuid:branch>/enter": Row("o", {"node": "work", "step": 1}),
     "POST branches/<uuid:branch>/finish": Row("o", {}),
     "POST branches/<uuid:branch>/fail": Row("o", {"error": "broken"}),
     "POST branches/<uuid:branch>/sleep": Row("o", {"until": "2000-01-01T00:00:00Z"}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import httpx
@@ -32,6 +33,9 @@ class Keeper(Protocol):
     def decide(self, type_: str, **said: Any) -> None:
         """Answers the one call that waits."""
 
+    def gate(self, *names: str) -> None:
+        """From now on these acts need somebody's yes."""
+
     def over(self) -> Store:
         """A store of another process, that took the branch over."""
 
@@ -50,6 +54,9 @@ class InMemory:
         if "changes" in said:
             said = {"arguments": {"text": said["changes"][0]["value"]}}
         self.kept.decide(type_, **said)
+
+    def gate(self, *names: str) -> None:
+        self.kept.gated = frozenset(names)
 
     def over(self) -> Store:
         if self.kept.state == "sleeping":
@@ -70,6 +77,9 @@ class InDatabase:
 
     def decide(self, type_: str, **said: Any) -> None:
         self.hosted.decide(type_, **said)
+
+    def gate(self, *names: str) -> None:
+        _gate(self.hosted, names)
 
     def over(self) -> Store:
         run_out()
@@ -103,12 +113,20 @@ class OverHttp:
     def decide(self, type_: str, **said: Any) -> None:
         self.hosted.decide(type_, **said)
 
+    def gate(self, *names: str) -> None:
+        _gate(self.hosted, names)
+
     def over(self) -> Store:
         run_out()
         return HttpStore(self.client, self.run, owner="second")
 
     def ended(self) -> str:
         return self.client.get_run(self.run).branches[0].state.value
+
+
+def _gate(hosted: Hosted, names: Sequence[str]) -> None:
+    rules = [{"name": name, "tool": name, "action": "require"} for name in names]
+    policy(hosted.agent.team, allow("read"), allow("mail"), *rules)
 
 
 def django_transport() -> httpx.MockTransport:
@@ -133,4 +151,4 @@ def django_transport() -> httpx.MockTransport:
 
 
 def _policy(proposal: Proposal) -> str:
-    return "waiting" if proposal.tool == "pay" else "allowed"
+    return "waiting" if proposal.tool == "pay" or proposal.tool.startswith("rh.") else "allowed"

@@ -16,7 +16,8 @@ from reviewhub_agents.runtime import (
     rebuild,
     run,
 )
-from reviewhub_agents.runtime.errors import AskedAgain
+from reviewhub_agents.runtime.errors import ApprovalNeeded, AskedAgain
+from reviewhub_agents.runtime.messages import planned
 from reviewhub_agents.runtime.store import (
     Call,
     Declaration,
@@ -388,3 +389,40 @@ def test_the_engine_goes_through_and_every_state_can_be_rebuilt(keeper: Keeper, 
     assert keeper.ended() == "succeeded"
     assert [rebuild(graph, store, step).steps for step in (0, 1, 2)] == [[], ["look"], ["look", "refund"]]
     assert (len(world.done), world.models) == (3, 1)
+
+
+def test_acts_are_asked_for_and_their_approval_used_once(keeper: Keeper) -> None:
+    keeper.gate("rh.plan", "rh.step/work")
+    assert keeper.store.enter(node="look", step=0) is None
+    entry = keeper.store.enter(node="work", step=0)
+    assert entry == '{"inside_plan":false,"node":"work","step":0}'
+    intent, at = Intent(steps=(LOOK, PAY), assumptions={"late": "It is late"}), saved(keeper.store)
+    with pytest.raises(ApprovalNeeded) as needed:
+        keeper.store.write_plan(key="a", intent=intent, base=None)
+    assert planned(needed.value.arguments) == (0, intent)
+    ask = act(needed.value)
+    keeper.store.pause(key="p", snapshot=at, proposals=[ask])
+    keeper.decide("approve")
+    store = keeper.over()
+    (call,) = store.pause(key="p", snapshot=at, proposals=[ask]).calls
+    permit = store.consume(call, facts={})
+    assert permit.arguments == needed.value.arguments
+    assert store.write_plan(key="b", intent=intent, base=0, call=call.id) == 1
+    assert store.write_plan(key="b", intent=intent, base=0, call=call.id) == 1
+    store.outcome(call, attempt=permit.attempt, status="succeeded", result='{"version":1}')
+    with pytest.raises(ApprovalNeeded) as needed:
+        store.finish(result='{"paid":1.50}')
+    assert needed.value.tool == "rh.finish"
+    ask = act(needed.value)
+    store.pause(key="e", snapshot=at, proposals=[ask])
+    keeper.decide("approve")
+    store = keeper.over()
+    (call,) = store.pause(key="e", snapshot=at, proposals=[ask]).calls
+    permit = store.consume(call, facts={})
+    store.finish(result='{"paid":1.50}', call=call.id)
+    store.outcome(call, attempt=permit.attempt, status="succeeded", result="null")
+    assert keeper.ended() == "succeeded"
+
+
+def act(needed: ApprovalNeeded) -> Proposal:
+    return Proposal(key=f"{needed.tool}.0", tool=needed.tool, arguments=needed.arguments, effect="idempotent")

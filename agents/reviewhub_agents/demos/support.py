@@ -97,7 +97,7 @@ def act(state: Ticket, ctx: Context[Ticket]) -> None:
         state.messages.append({"role": "tool", "tool_call_id": call["id"], "name": name, "content": content})
 
 
-@support.tool("shop.read_order", effect="read", time_limit=30, tries=3)
+@support.tool("shop.read_order", effect="read", time_limit=30, tries=3, result=dict[str, str])
 def read_order(args: ReadOrder, run: ToolRun) -> dict[str, str]:
     """Looks an order up."""
     try:

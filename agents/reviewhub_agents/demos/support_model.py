@@ -45,8 +45,11 @@ def _look_up(wish: str) -> Message:
 
 def _judge(content: dict[str, Any], wish: str) -> Message:
     order = content.get("result")
-    if order is None:
-        return {"role": "assistant", "content": f"I could not look the order up: {content['message']}"}
+    if not isinstance(order, dict) or "paid" not in order:
+        return {
+            "role": "assistant",
+            "content": f"I could not look the order up: {order or content['message']}",
+        }
     paid = Decimal(order["paid"])
     elsewhere = re.search(r"\bto (\d+ [A-Z][^.,;\n]{2,80})", wish)
     if elsewhere and order["arrived"] == "not yet":

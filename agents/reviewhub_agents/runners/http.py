@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -15,6 +16,7 @@ from reviewhub_agents.runtime import messages
 from reviewhub_agents.runtime.errors import PlanChanged
 from reviewhub_agents.runtime.replay import step_of
 from reviewhub_agents.runtime.store import (
+    UNGATED_SECONDS,
     Call,
     Declaration,
     Intent,
@@ -44,6 +46,7 @@ class HttpStore:
         self._input = canonical.dumps(found.input)
         self._name = branch
         self._written_as: WrittenAs | None = None
+        self._ungated_until = 0.0
         self._branch = next(one.id for one in found.branches if one.name == branch)
         with _translated():
             held = client.claim_branch(
@@ -191,9 +194,9 @@ class HttpStore:
             version = self._plan_version()
             return None if version is None else messages.plan_of(self._client.get_plan(self._run, version))
 
-    def write_plan(self, *, key: str, intent: Intent, base: int | None) -> int:
+    def write_plan(self, *, key: str, intent: Intent, base: int | None, call: str | None = None) -> int:
         """Writes the next version, or finds the one written under the same key."""
-        body = messages.plan_body(branch=self._name, intent=intent, base=base, epoch=self._epoch)
+        body = messages.plan_body(branch=self._name, intent=intent, base=base, epoch=self._epoch, call=call)
         with _translated():
             return self._client.write_plan(self._run, body, key=f"{self._branch}/{key}").version
 
@@ -215,12 +218,22 @@ class HttpStore:
         found = self._client.get_run(self._run).branches
         return next(one.plan for one in found if one.id == self._branch)
 
-    def finish(self, *, result: str) -> None:
-        """Ends the branch as succeeded."""
+    def enter(self, *, node: str, step: int) -> str | None:
+        """What has to be asked before a step. That policy is about no step is believed for a second."""
+        if time.monotonic() < self._ungated_until:
+            return None
         with _translated():
-            self._client.finish(
-                self._branch, wire.FinishBody(result=canonical.reread(result), epoch=self._epoch)
-            )
+            said = self._client.enter(self._branch, wire.EnterBody(node=node[:100], step=step))
+        if not said.gated:
+            self._ungated_until = time.monotonic() + UNGATED_SECONDS
+        return said.arguments_text
+
+    def finish(self, *, result: str, call: str | None = None) -> None:
+        """Ends the branch as succeeded."""
+        given: dict[str, Any] = {"call": UUID(call)} if call else {}
+        body = wire.FinishBody(result=canonical.reread(result), epoch=self._epoch, **given)
+        with _translated():
+            self._client.finish(self._branch, body)
 
     def fail(self, *, error: str) -> None:
         """Ends the branch as failed."""
@@ -249,7 +262,7 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except ApiError as error:
-        known = messages.translated(error.problem.code, str(error))
+        known = messages.translated(error.problem.code, str(error), error.problem.extra)
         if known is None:
             raise
         raise known from error

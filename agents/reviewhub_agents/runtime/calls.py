@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from reviewhub_agents import canonical
 
-from .errors import AskedAgain, Paused, ToolError
+from .errors import AskedAgain, Paused, PlanChanged, ToolError
 from .loop import Engine, Loop
 from .recovery import Move, next_move
 from .resources import Opened
@@ -23,6 +23,10 @@ from .tools import Tool, ToolRun
 
 MAX_ERROR = 2000
 GONE = "The process that ran it is gone; nobody knows whether it happened."
+
+
+Act = Callable[[Call, Permit], Any]
+"""What a consumed call that is no tool does; its result is something JSON can hold."""
 
 
 class Calls:
@@ -35,8 +39,11 @@ class Calls:
         self._loop = loop
         self._partials: dict[str, str] = {}
 
-    def settle(self, stop: Stop, proposals: Sequence[Proposal]) -> list[ToolResult]:
+    def settle(self, stop: Stop, proposals: Sequence[Proposal], act: Act | None = None) -> list[ToolResult]:
         """Brings every call of a pause to its end, in order, and returns the results.
+
+        Args:
+            act: what is done with the permit where no tool is meant.
 
         Raises:
             Paused: at least one call waits for people; the step has to unwind.
@@ -45,14 +52,16 @@ class Calls:
         # Every call is answered before any runs: a branch that waits is given up, and nothing may run for it.
         if any(self._move(call) is Move.WAIT for call in stop.calls):
             raise Paused
-        return [self._result(self._finish(call, facts[call.key])) for call in stop.calls]
+        return [self._result(self._finish(call, facts[call.key], act)) for call in stop.calls]
 
     def _result(self, call: Call) -> ToolResult:
         tool = self._tools.get(call.tool)
-        misfit = tool.misfit(call.result) if tool and call.result is not None else ""
+        answered = call.decision.value if call.decision and call.decision.type == "respond" else None
+        came = call.result if call.result is not None else answered
+        misfit = tool.misfit(came) if tool and came is not None else ""
         return result_of(call, misfit=misfit)
 
-    def _finish(self, call: Call, facts: dict[str, Any]) -> Call:
+    def _finish(self, call: Call, facts: dict[str, Any], act: Act | None) -> Call:
         tries = 0
         while (move := self._move(call)) is not Move.USE:
             if move is Move.ASK:
@@ -61,7 +70,7 @@ class Calls:
                 raise Paused
             if tries:
                 time.sleep(self._tools[call.tool].pause_before(tries))
-            call = self._attempt(call, facts)
+            call = self._attempt(call, facts, act)
             tries += 1
         return call
 
@@ -71,13 +80,13 @@ class Calls:
             state=call.state, effect=call.effect, attempt=call.attempt, tries=tool.tries if tool else 1
         )
 
-    def _attempt(self, call: Call, facts: dict[str, Any]) -> Call:
+    def _attempt(self, call: Call, facts: dict[str, Any], act: Act | None) -> Call:
         """Starts the call once, and writes down how it ended; the call as the ledger has it then."""
         try:
             permit = self._store.consume(call, facts=facts)
         except AskedAgain as again:
             raise Paused from again
-        status, result, error = self._run(call, permit)
+        status, result, error = self._run(call, permit) if act is None else _done(act, call, permit)
         self._store.outcome(call, attempt=permit.attempt, status=status, result=result, error=error)
         partial = self._partials.pop(call.id, call.partial)
         return replace(
@@ -122,3 +131,11 @@ class Calls:
             return tool.run(arguments, run)
         work = asyncio.wait_for(cast("Any", tool.run)(arguments, run), timeout=tool.time_limit)
         return self._loop.run(work, engine=engine)
+
+
+def _done(act: Act, call: Call, permit: Permit) -> tuple[Status, str | None, str]:
+    """What came of an act. Any other error leaves the call started: it does no harm twice, and is tried again."""
+    try:
+        return "succeeded", canonical.dumps(act(call, permit)), ""
+    except PlanChanged as error:
+        return "failed", None, str(error)[:MAX_ERROR]

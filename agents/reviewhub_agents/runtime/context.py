@@ -14,7 +14,8 @@ from pydantic import BaseModel
 
 from reviewhub_agents import canonical, exact
 
-from .errors import ContextOverflow, GraphError, Paused, ReplayDiverged
+from .calls import Act
+from .errors import ApprovalNeeded, ContextOverflow, GraphError, Paused, Refused, ReplayDiverged
 from .fit import estimate, fit
 from .models import Message, Model
 from .plans import Plans
@@ -66,7 +67,7 @@ class Context(Generic[S]):
         self._part = part
         self._ordered = ordered
         self._occurrences: Counter[str] = Counter()
-        self.plan = Plans(work.store, self._recorded)
+        self.plan = Plans(work.store, self._recorded, self._act)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -208,6 +209,42 @@ class Context(Generic[S]):
         work.head.arrive(node=node, state=dump(self._state, types=work.states.types), milestone=milestone)
         self._occurrences.clear()
 
+    def enter(self) -> None:
+        """Before the step begins: where policy wants people to be asked, they are. The engine's own.
+
+        Raises:
+            Refused: they said no.
+        """
+        at = self.snapshot
+        known = self._work.replay.holds(self._place("enter", again=True))
+        arguments = None if known else self._work.store.enter(node=at.node, step=at.step)
+        if known or arguments is not None:
+            asked: str = self._recorded("enter", lambda place: arguments, of=None)
+            result = self._act(f"rh.step/{at.node}", asked, effect="read", what="entry")
+            if result.outcome != "done":
+                raise Refused(_refusal(f"step {at.node} may not be entered", result))
+
+    def finish(self, result: str) -> None:
+        """After the last step: the branch ends, where policy wants that with people's consent. The engine's own.
+
+        Raises:
+            Refused: they do not think that it is done.
+        """
+        store, arguments = self._work.store, None
+        known = self._work.replay.holds(self._place("finish", again=True))
+        if not known:
+            try:
+                store.finish(result=result)
+                return
+            except ApprovalNeeded as needed:
+                arguments = needed.arguments
+        asked: str = self._recorded("finish", lambda place: arguments, of=None)
+        said = self._act(
+            "rh.finish", asked, act=lambda call, permit: store.finish(result=result, call=call.id)
+        )
+        if said.outcome != "done":
+            raise Refused(_refusal("the end of the run was not accepted", said))
+
     def the_model(self) -> Model:
         """The agent's model. Raises GraphError when it has none."""
         if self._work.model is None:
@@ -254,8 +291,23 @@ class Context(Generic[S]):
         tree = canonical.reread(kept.value)
         return exact.unpack(tree, types=self._work.states.types, numbers=canonical.plain)
 
-    def _settle(self, asks: Sequence[Ask], effect: Effect | None) -> list[ToolResult]:
-        work, place = self._work, self._place("pause")
+    def _act(
+        self,
+        name: str,
+        arguments: str,
+        *,
+        effect: Effect = "idempotent",
+        act: Act | None = None,
+        what: str = "act",
+    ) -> ToolResult:
+        """Asks for what is no tool, and does it once it is allowed."""
+        asked: Any = canonical.reread(arguments)
+        return self._settle([Ask(tool=name, arguments=asked)], effect, act, what)[0]
+
+    def _settle(
+        self, asks: Sequence[Ask], effect: Effect | None, act: Act | None = None, what: str = "pause"
+    ) -> list[ToolResult]:
+        work, place = self._work, self._place(what)
         proposals = [self._proposal(place, number, ask, effect) for number, ask in enumerate(asks)]
         looked_at = any(not one.is_plain_read for one in proposals)
         if not work.replay.met(place) and looked_at and self._ordered:
@@ -263,7 +315,7 @@ class Context(Generic[S]):
         at = work.head.for_pause(needs_state=looked_at)
         stop = work.store.pause(key=place, snapshot=at, proposals=proposals)
         work.head.asked(at, stop)
-        results = work.calls.settle(stop, proposals)
+        results = work.calls.settle(stop, proposals, act)
         work.head.finished_something()
         return results
 
@@ -285,11 +337,13 @@ class Context(Generic[S]):
             deadline=ask.deadline,
         )
 
-    def _place(self, what: str) -> str:
-        self._occurrences[what] += 1
-        at = self.snapshot
+    def _place(self, what: str, *, again: bool = False) -> str:
+        """The next place for this; `again`: the same one comes once more."""
+        at, number = self.snapshot, self._occurrences[what] + 1
+        if not again:
+            self._occurrences[what] = number
         part = f"{self._part}/" if self._part else ""
-        return f"{at.step}/{at.node[:MAX_NAME]}/{part}{what[:MAX_NAME]}/{self._occurrences[what]}"
+        return f"{at.step}/{at.node[:MAX_NAME]}/{part}{what[:MAX_NAME]}/{number}"
 
 
 def prompts(
@@ -308,3 +362,8 @@ def prompts(
 def _moment(when: datetime | timedelta) -> str:
     moment = when if isinstance(when, datetime) else datetime.now(UTC) + when
     return moment.astimezone(UTC).isoformat()
+
+
+def _refusal(what: str, result: ToolResult) -> str:
+    by = f" ({result.by})" if result.by else ""
+    return f"{what}{by}: {result.message or result.error or result.decision or result.outcome}"

@@ -12,7 +12,7 @@ from reviewhub_agents import canonical
 from .async_context import AsyncContext
 from .calls import Calls
 from .context import Context
-from .errors import Paused, StateError
+from .errors import Paused, Refused, StateError
 from .graph import Graph, Step
 from .heads import END, Head
 from .loop import Engine, Loop, alone
@@ -22,11 +22,11 @@ from .store import Ledger, Snapshot, Store
 from .work import Work
 
 S = TypeVar("S", bound=BaseModel)
-Ending = Literal["paused", "finished"]
+Ending = Literal["paused", "finished", "failed"]
 
 
 def run(graph: Graph[S], store: Store) -> Ending:
-    """Runs the branch that `store` keeps until it waits for people or is over.
+    """Runs the branch that `store` keeps until it waits for people or is over (`failed`: they refused to let it go on).
 
     A step begins with exactly the state that the step before it left and, after a pause or a crash, the run goes on
     from what was saved last: what was done through the context is found again, all else is done again.
@@ -47,10 +47,14 @@ def run(graph: Graph[S], store: Store) -> Ending:
     ledger = store.ledger(snapshot.step) if loaded.snapshot else Ledger()
     try:
         with ExitStack() as stack:
-            last = go_through(graph, begin(graph, store, snapshot, ledger, stack))
+            work = begin(graph, store, snapshot, ledger, stack)
+            last = go_through(graph, work)
+        Context(work, last).finish(canonical.dumps(graph.result(last)))
     except Paused:
         return "paused"
-    store.finish(result=canonical.dumps(graph.result(last)))
+    except Refused as refused:
+        store.fail(error=str(refused))
+        return "failed"
     return "finished"
 
 
@@ -97,6 +101,7 @@ def _step(graph: Graph[S], work: Work[S]) -> None:
     if step is None:
         raise StateError(f"this version of {graph.name} has no step {at.node}")
     state = graph.states.load(at.state, at.written_as)
+    Context(work, state).enter()
     if step.is_async:
         _awaited(step, state, work)
         return

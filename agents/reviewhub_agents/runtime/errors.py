@@ -31,6 +31,24 @@ class PlanChanged(Exception):
     """Another version of the plan is in force than this step thinks, perhaps one that a person restored."""
 
 
+class Refused(Exception):
+    """People, or policy, did not let the agent do what is no tool: take a new plan, enter a step, end."""
+
+
+class PlanRefused(Refused):
+    """A version of the plan was refused; the one before is in force. Says why."""
+
+
+class ApprovalNeeded(Exception):
+    """The store wants people to be asked first. The engine does that; agents never see it."""
+
+    def __init__(self, tool: str, arguments: str) -> None:
+        """What to ask for: the name, and the arguments as canonical text."""
+        super().__init__(f"{tool} needs an approval")
+        self.tool = tool
+        self.arguments = arguments
+
+
 class ContextOverflow(Exception):
     """A prompt is longer than the model takes. Raised by models; `ctx.model` shortens the prompt and asks again."""
 

@@ -161,6 +161,8 @@ class Graph(Generic[S]):
         def add(function: Callable[[A, ToolRun], Any]) -> Callable[[A, ToolRun], Any]:
             if name in self.tools:
                 raise GraphError(f"{self.name}: there is a tool {name} already")
+            if name.startswith("rh."):
+                raise GraphError(f"{self.name}: {name} begins with rh., as only the hub's own names do")
             self.tools[name] = declare(
                 function,
                 name=name,

@@ -10,7 +10,8 @@ from typing import Any
 
 from reviewhub_agents import canonical
 
-from .errors import AskedAgain, Fenced, GraphError, PlanChanged, ReplayDiverged
+from . import messages
+from .errors import ApprovalNeeded, AskedAgain, Fenced, GraphError, PlanChanged, ReplayDiverged
 from .replay import step_of
 from .store import (
     Call,
@@ -44,12 +45,16 @@ class _Row:
 
 @dataclass
 class MemoryStore:
-    """Keeps one branch of one run while the process lives. `policy` answers; by default everything waits."""
+    """Keeps one branch of one run while the process lives. `policy` answers; by default everything waits.
+
+    `gated` are the acts that need somebody's yes: `rh.plan`, `rh.finish`, `rh.step/NODE`.
+    """
 
     input: str = "{}"
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     sleeps_until: datetime | None = None
     policy: Policy = lambda proposal: "waiting"
+    gated: frozenset[str] = frozenset()
     state: str = "running"
     result: str | None = None
     error: str = ""
@@ -163,7 +168,7 @@ class MemoryStore:
         """The plan in force."""
         return self.plans[-1] if self.plans else None
 
-    def write_plan(self, *, key: str, intent: Intent, base: int | None) -> int:
+    def write_plan(self, *, key: str, intent: Intent, base: int | None, call: str | None = None) -> int:
         """Writes the next version, or finds the one written under the same key."""
         self._check()
         before = self._written.get(key)
@@ -174,6 +179,10 @@ class MemoryStore:
         number = len(self.plans)
         if base is not None and base != number:
             raise PlanChanged(f"version {number} of the plan is in force, not {base}")
+        if "rh.plan" in self.gated and call is None:
+            body = messages.plan_body(branch="main", intent=intent, base=None, epoch=None).to_tree()
+            said = {name: body[name] for name in ("steps", "assumptions", "why") if body.get(name)}
+            raise ApprovalNeeded("rh.plan", canonical.dumps({"base": number, "version": number + 1, **said}))
         standing = {one.id: one.status or "pending" for one in _steps(self.plans[-1].steps if number else ())}
         steps = tuple(_begun(step, standing) for step in intent.steps)
         self.plans.append(Plan(version=number + 1, steps=steps, assumptions=dict(intent.assumptions)))
@@ -194,9 +203,21 @@ class MemoryStore:
         steps = tuple(_begun(one, {**standing, step: status}, again=True) for one in now.steps)
         self.plans[-1] = replace(now, steps=steps)
 
-    def finish(self, *, result: str) -> None:
-        """Ends the branch as succeeded."""
+    def enter(self, *, node: str, step: int) -> str | None:
+        """What has to be asked before a step, where its act is `gated`."""
+        if f"rh.step/{node}" not in self.gated:
+            return None
+        return canonical.dumps({"node": node, "step": step, "inside_plan": False})
+
+    def finish(self, *, result: str, call: str | None = None) -> None:
+        """Ends the branch as succeeded; with open steps of its plan only when people agree."""
         self._check()
+        steps = list(_steps(self.plans[-1].steps if self.plans else ()))
+        still = [one for one in steps if not one.steps and one.status not in _OVER]
+        if call is None and (still or "rh.finish" in self.gated):
+            told = [{"id": one.id, "title": one.title, "status": one.status or "pending"} for one in still]
+            arguments = {"open_steps": told, "result": canonical.reread(result)}
+            raise ApprovalNeeded("rh.finish", canonical.dumps(arguments))
         self.state, self.result = "succeeded", result
 
     def fail(self, *, error: str) -> None:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from reviewhub_agents import canonical, wire
 
-from .errors import AskedAgain, Fenced, GraphError, LetGo, PlanChanged, ReplayDiverged, StateError
+from .errors import (
+    ApprovalNeeded,
+    AskedAgain,
+    Fenced,
+    GraphError,
+    LetGo,
+    PlanChanged,
+    ReplayDiverged,
+    StateError,
+)
 from .store import (
     Call,
     Decided,
@@ -39,8 +49,10 @@ FENCED = frozenset(
 AGAIN = frozenset({"not_allowed", "grant_expired", "facts_changed", "policy_changed"})
 
 
-def translated(code: str, message: str) -> BaseException | None:
+def translated(code: str, message: str, extra: Mapping[str, Any]) -> BaseException | None:
     """The engine's error for a refusal of the hub; None for one that the engine has no word for."""
+    if code == "approval_needed":
+        return ApprovalNeeded(extra["tool"], extra["arguments_text"])
     if code in FENCED:
         return Fenced(message)
     if code == "halted":
@@ -152,7 +164,9 @@ def outcome_body(*, attempt: int, status: Status, result: str | None, error: str
     return wire.OutcomeBody(**given)
 
 
-def plan_body(*, branch: str, intent: Intent, base: int | None, epoch: int | None) -> wire.PlanBody:
+def plan_body(
+    *, branch: str, intent: Intent, base: int | None, epoch: int | None, call: str | None = None
+) -> wire.PlanBody:
     """A version of a plan to write."""
     kind = "failures" if intent.failures else "contradicted" if intent.contradicted else "agent"
     why = {
@@ -168,10 +182,25 @@ def plan_body(*, branch: str, intent: Intent, base: int | None, epoch: int | Non
         "why": {name: value for name, value in why.items() if value},
         "base": base,
         "epoch": epoch,
+        "call": call,
     }
     return wire.PlanBody.from_text(
         canonical.dumps({name: value for name, value in given.items() if value is not None})
     )
+
+
+def planned(arguments: str) -> tuple[int, Intent]:
+    """What the arguments of an `rh.plan` mean: the version it is made from, and what is to be written."""
+    tree: Any = canonical.plain(canonical.reread(arguments))
+    why = tree.get("why", {})
+    intent = Intent(
+        steps=tuple(_step_in(step) for step in tree["steps"]),
+        assumptions={one["id"]: one["text"] for one in tree.get("assumptions", ())},
+        because=why.get("text", ""),
+        failures=why.get("failures"),
+        contradicted=why.get("assumption"),
+    )
+    return tree["base"], intent
 
 
 def marks_body(*, step: str, status: str, note: str, epoch: int | None) -> wire.MarksBody:
@@ -269,6 +298,11 @@ def _plan_step(step: PlanStep) -> dict[str, Any]:
     if step.steps:
         tree["steps"] = [_plan_step(each) for each in step.steps]
     return tree
+
+
+def _step_in(tree: Any) -> PlanStep:
+    inner = tuple(_step_in(each) for each in tree.get("steps", ()))
+    return PlanStep(id=tree["id"], title=tree["title"], status=tree.get("status"), steps=inner)
 
 
 def _step_of(out: wire.PlanStepOut) -> PlanStep:

@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
-from .store import Intent, Plan, PlanStep, Store
+from . import messages
+from .calls import Act
+from .errors import ApprovalNeeded, PlanChanged, PlanRefused
+from .results import ToolResult
+from .store import Call, Intent, Permit, Plan, PlanStep, Store
 
 
 class Record(Protocol):
@@ -16,13 +20,21 @@ class Record(Protocol):
         """What `make` returned the first time."""
 
 
+class Asks(Protocol):
+    """How the context asks for what is no tool."""
+
+    def __call__(self, name: str, arguments: str, *, act: Act | None = None) -> ToolResult:
+        """Waits for people where it has to, and does it once."""
+
+
 class Plans:
     """`ctx.plan`: what the agent intends, for people to see. Each act is done once, however often its step starts."""
 
-    def __init__(self, store: Store, record: Record) -> None:
+    def __init__(self, store: Store, record: Record, act: Asks) -> None:
         """Made by the context."""
         self._store = store
         self._record = record
+        self._act = act
 
     def now(self) -> Plan | None:
         """The plan in force, as it was when the step asked first; None when there is none."""
@@ -48,8 +60,11 @@ class Plans:
             contradicted: the id of the assumption that does not hold, if that is why.
             base: the version it was made from (0 for none yet); left out, it replaces whatever is in force.
 
+        Where policy wants people to approve the plan, the step waits for them; they may also change it.
+
         Raises:
             PlanChanged: `base` is not in force: a person restored another one.
+            PlanRefused: people, or policy, refused it; the version before is in force.
         """
         intent = Intent(
             steps=tuple(steps),
@@ -58,12 +73,31 @@ class Plans:
             failures=failures,
             contradicted=contradicted,
         )
-        written: int = self._record(
-            "plan.write",
-            lambda place: self._store.write_plan(key=place, intent=intent, base=base),
-            of=asdict(intent),
+        written: int | dict[str, str] = self._record(
+            "plan.write", lambda place: self._try(place, intent, base), of=asdict(intent)
         )
-        return written
+        return written if isinstance(written, int) else self._asked(written["ask"])
+
+    def _try(self, place: str, intent: Intent, base: int | None) -> int | dict[str, str]:
+        """The number of the version; or what people have to be asked, in which form it stays for a replay."""
+        try:
+            return self._store.write_plan(key=place, intent=intent, base=base)
+        except ApprovalNeeded as needed:
+            return {"ask": needed.arguments}
+
+    def _asked(self, arguments: str) -> int:
+        said = self._act("rh.plan", arguments, act=self._approved)
+        if said.outcome == "failed":
+            raise PlanChanged(said.error)
+        if said.outcome != "done":
+            raise PlanRefused(f"{said.by}: {said.message or said.decision}" if said.by else said.message)
+        version: int = said.value["version"]
+        return version
+
+    def _approved(self, call: Call, permit: Permit) -> dict[str, int]:
+        base, intent = messages.planned(permit.arguments)
+        key = f"call/{call.id}"
+        return {"version": self._store.write_plan(key=key, intent=intent, base=base, call=call.id)}
 
     def mark(self, step: str, status: str, note: str = "") -> None:
         """Says how far a step is: pending, running, done, failed or skipped.

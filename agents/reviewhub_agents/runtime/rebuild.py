@@ -128,7 +128,7 @@ class Past:
         """The plan is none of the state."""
         _refuse("plan")
 
-    def write_plan(self, *, key: str, intent: Intent, base: int | None) -> int:
+    def write_plan(self, *, key: str, intent: Intent, base: int | None, call: str | None = None) -> int:
         """Nothing is written."""
         _refuse(key)
 
@@ -136,7 +136,11 @@ class Past:
         """Nothing is written."""
         _refuse(step)
 
-    def finish(self, *, result: str) -> None:
+    def enter(self, *, node: str, step: int) -> str | None:
+        """Whether it was asked for says the ledger."""
+        return None
+
+    def finish(self, *, result: str, call: str | None = None) -> None:
         """Nothing ends."""
         _refuse(canonical.dumps(result))
 

@@ -24,6 +24,10 @@ class Replay:
         """Whether something is still to be met again."""
         return any(self._left.values())
 
+    def holds(self, place: str) -> bool:
+        """Whether this was asked for before, and not yet again."""
+        return place in self._left.get(step_of(place), ())
+
     def met(self, place: str) -> bool:
         """The step asks for this; whether it was asked for before."""
         left = self._left.get(step_of(place), set())

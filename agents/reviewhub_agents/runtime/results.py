@@ -19,7 +19,7 @@ class ToolResult:
     done: it ran, `value` is its result. invalid: it ran, and what it returned is not what its declaration says: kept
     in the ledger, `error` says where it differs, and there is no value to build upon.
     failed: it ran and did nothing, `error` says why. refused: nothing ran (rejected, denied by policy, or out of time).
-    answered: a person gave `value` instead of letting it run.
+    answered: a person gave `value` instead of letting it run; with `error` it is not what the tool would have returned.
     skipped: nothing ran, nobody minds (withdrawn, cancelled, or a person said to go on without it).
     """
 
@@ -34,7 +34,7 @@ class ToolResult:
     @property
     def ok(self) -> bool:
         """Whether there is a value to go on with."""
-        return self.outcome in {"done", "answered"}
+        return self.outcome == "done" or (self.outcome == "answered" and not self.error)
 
     @property
     def edited(self) -> bool:
@@ -43,17 +43,20 @@ class ToolResult:
 
 
 def result_of(call: Call, *, misfit: str = "") -> ToolResult:
-    """The result of a call that is over. `misfit` says why its result is not one that the tool may give."""
+    """The result of a call that is over. `misfit` says why what came of it is nothing that the tool may return."""
     outcome, text = _outcome(call)
+    error = call.error
     if outcome == "done" and misfit:
-        outcome, text = "invalid", None
+        outcome, text, error = "invalid", None, f"The result is not as declared: {misfit}"
+    elif outcome == "answered" and misfit:
+        error = f"The answer is not what the tool would return: {misfit}"
     decision = call.decision
     return ToolResult(
         outcome=outcome,
         decision=decision.type if decision else "",
         by=decision.by_name if decision else "",
         value=canonical.plain(canonical.reread(text)) if text is not None else None,
-        error=call.error if outcome != "invalid" else f"The result is not as declared: {misfit}",
+        error=error,
         message=decision.message if decision else "",
         model_text=call.model_text,
     )

@@ -13,6 +13,8 @@ from typing import Any, Literal, Protocol
 
 Effect = Literal["read", "idempotent", "once"]
 Status = Literal["succeeded", "failed", "unknown"]
+UNGATED_SECONDS = 1.0
+"""How long a store may believe that policy is about no step: a new one holds steps from then on at the latest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,10 +245,14 @@ class Store(Protocol):
     def plan(self) -> Plan | None:
         """The plan in force; None when there is none."""
 
-    def write_plan(self, *, key: str, intent: Intent, base: int | None) -> int:
+    def write_plan(self, *, key: str, intent: Intent, base: int | None, call: str | None = None) -> int:
         """Writes the next version and returns its number, or finds the one that this branch wrote under the same key.
 
+        Args:
+            call: the id of the consumed `rh.plan` with which people agreed to it.
+
         Raises:
+            ApprovalNeeded: people have to agree first.
             PlanChanged: `base` is not in force (0: there is a plan already); None takes whatever is.
             ReplayDiverged: the key was used for another plan.
         """
@@ -259,8 +265,18 @@ class Store(Protocol):
             GraphError: the step cannot come there from where it is.
         """
 
-    def finish(self, *, result: str) -> None:
-        """Ends the branch as succeeded."""
+    def enter(self, *, node: str, step: int) -> str | None:
+        """The arguments with which `rh.step/NODE` has to be asked for before a step; None where nobody is asked."""
+
+    def finish(self, *, result: str, call: str | None = None) -> None:
+        """Ends the branch as succeeded.
+
+        Args:
+            call: the id of the consumed `rh.finish` with which people agreed to it.
+
+        Raises:
+            ApprovalNeeded: people have to agree first.
+        """
 
     def fail(self, *, error: str) -> None:
         """Ends the branch as failed."""

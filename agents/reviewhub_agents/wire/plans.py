@@ -77,6 +77,7 @@ class PlanBody(Wire):
     assumptions: Annotated[list[Assumption], Field(max_length=MAX_ITEMS)] = []
     why: Annotated[PlanWhy, AfterValidator(_of_an_agent)] | None = None
     epoch: Epoch | None = None
+    call: Annotated[Id | None, Field(description="The consumed `rh.plan`, where people had to agree.")] = None
 
 
 class StepMark(Wire):

@@ -23,6 +23,7 @@ from .fields import (
     Epoch,
     Id,
     Json,
+    JsonObjectText,
     Label,
     Labels,
     Name,
@@ -176,6 +177,26 @@ class FinishBody(Wire):
     epoch: Epoch | None = None
     result: Json = None
     checkpoint: CheckpointIn | None = None
+    call: Annotated[Id | None, Field(description="The consumed `rh.finish`, where people had to agree.")] = (
+        None
+    )
+
+
+class EnterBody(Wire):
+    """`POST /branches/{branch}/enter`: an agent is about to enter a step of its graph."""
+
+    node: Annotated[Name, Field(max_length=100)]
+    step: Count
+
+
+class EnterOut(Wire):
+    """`arguments_text`: what `rh.step/NODE` has to be asked with; left out, nobody has to be asked.
+
+    `gated` says whether policy is about any step at all.
+    """
+
+    gated: bool
+    arguments_text: JsonObjectText | None = None
 
 
 class FailBody(Wire):

@@ -15,6 +15,7 @@ from reviewhub_agents import canonical, wire
 from reviewhub.accounts.permissions import Action
 from reviewhub.api.base import AgentView, actor_of, answer, key_of, read
 from reviewhub.core.errors import Invalid
+from reviewhub.gates.enter import enter
 from reviewhub.gates.fail import fail
 from reviewhub.gates.finish import finish
 from reviewhub.gates.handover import handover
@@ -88,6 +89,19 @@ class Finish(AgentView):
         body = read(request, wire.FinishBody)
         ended = finish(branch_id=found.pk, body=body, actor=actor_of(request))
         return answer(branches_out([ended])[0])
+
+
+class Enter(AgentView):
+    """`POST /branches/{branch}/enter`"""
+
+    @extend_schema(request=wire.EnterBody, responses=wire.EnterOut)
+    def post(self, request: Request, branch: uuid.UUID) -> HttpResponse:
+        """Whether a step of the agent's graph may be entered without asking; changes nothing."""
+        found = self.branch(request, branch, Action.RUN_READ)
+        body = read(request, wire.EnterBody)
+        said = enter(branch=found, node=body.node, step=body.step)
+        fields: dict[str, Any] = {} if said.arguments is None else {"arguments_text": said.arguments}
+        return answer(wire.EnterOut(gated=said.is_gated, **fields))
 
 
 class Fail(AgentView):

@@ -134,10 +134,10 @@ class MeteredStore(BranchStore):
         with self._meter.timing(Seen.LOAD):
             return super().ledger(since)
 
-    def finish(self, *, result: str) -> None:
+    def finish(self, *, result: str, call: str | None = None) -> None:
         """Measured as ledger: the last thing that is written."""
         with self._meter.timing(Seen.LEDGER):
-            super().finish(result=result)
+            super().finish(result=result, call=call)
         self._meter.ending = Shift.Ending.FINISHED
 
 
