@@ -291,6 +291,9 @@ HOSTED_GRAPHS = {
     "claims": "reviewhub_agents.demos.claims:claims",
     **env.pairs("HOSTED_GRAPHS"),
 }
+# Where the policy is kept as a file; `{workspace}` in it stands for the workspace's short name. The policy page says
+# when it and the policy in force differ.
+POLICY_FILE = env.text("POLICY_FILE")
 # Who shows it may read /metrics; without one there is no such page.
 METRICS_TOKEN = env.text("METRICS_TOKEN")
 if METRICS_TOKEN and len(METRICS_TOKEN) < 16:

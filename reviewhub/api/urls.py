@@ -78,6 +78,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("tools/<path:name>", tools.OneTool.as_view()),
     path("states/<path:name>/<int:version>", states.OneState.as_view()),
     path("policy/explain", tools.Explain.as_view()),
+    path("policy/schema", tools.PolicySchema.as_view()),
     path("questions", questions.Questions.as_view()),
     path("questions/<uuid:question>/answer", questions.AnswerQuestion.as_view()),
     path("requests", requests.Requests.as_view()),

@@ -162,10 +162,12 @@ def _idle(rule: Rule, tools: set[str] | None) -> tuple[str, str] | None:
     if rule.lets_run:
         return (
             "matches_nothing",
-            f"No registered tool is called {rule.tool}, so nothing runs by it. {REGISTER}",
+            f"Matched 0 calls. No registered tool is called {rule.tool}, so nothing runs by it. {REGISTER}",
         )
     is_for_all = not rule.tool.strip("*")
-    return None if is_for_all else ("matches_nothing", f"No tool is called {rule.tool} so far.")
+    return (
+        None if is_for_all else ("matches_nothing", f"Matched 0 calls: no tool is called {rule.tool} so far.")
+    )
 
 
 def _read(text: str | bytes, model: type[_Model]) -> _Model:

@@ -16,19 +16,21 @@ from reviewhub_agents.canonical import BadJson
 from reviewhub.accounts.models import Agent, Team
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError
+from reviewhub.policies.cautions import all_cautions
 from reviewhub.policies.check_conditions import check_conditions
 from reviewhub.policies.difference import Change, difference
 from reviewhub.policies.drafts import open_draft
 from reviewhub.policies.explain import Explained, explain
 from reviewhub.policies.facts import call_facts
+from reviewhub.policies.file_state import file_state
 from reviewhub.policies.models import PolicyDraft, PolicyVersion
+from reviewhub.policies.places import place_words
 from reviewhub.policies.publish import publish as publish_policy
 from reviewhub.policies.queries import current, history, version
-from reviewhub.policies.reading import Caution, cautions, parse_policy
+from reviewhub.policies.reading import parse_policy
 from reviewhub.policies.roll_back import roll_back as roll_back_to
 from reviewhub.policies.rules import Policy
 from reviewhub.policies.save_draft import save_draft
-from reviewhub.policies.staffing import understaffed
 from reviewhub.tools.models import Tool
 from reviewhub.web.access import actor, page
 from reviewhub.web.forms import text_in, words
@@ -83,9 +85,10 @@ def _shown(
         "against": against,
         "number": latest.number if latest else 0,
         "open_draft": open_draft(caller.workspace_id) if may_edit else None,
-        "cautions": cautions_of(rules, caller) if is_live and may_edit else [],
+        "cautions": all_cautions(rules, caller.workspace_id) if is_live and may_edit else [],
         "may_edit": may_edit,
         "is_live": is_live,
+        "file": file_state(caller.member.workspace) if is_live and may_edit else None,
         **more,
     }
     return show(request, caller, "web/policy.html", context, nav="policy", status=status)
@@ -273,7 +276,7 @@ def _editor(
     }
     try:
         written = parse_policy(draft.text())
-        context["cautions"] = cautions_of(written, caller)
+        context["cautions"] = all_cautions(written, workspace)
         if tried:
             context["trial"] = _trial(request, caller, draft.text())
         if wrong := check_conditions(written, workspace):
@@ -282,15 +285,6 @@ def _editor(
         if not errors and request.POST.get("do") in ("check", "try"):
             context["errors"] = [f"{_place(each['path'], draft)}{each['message']}" for each in error.errors]
     return show(request, caller, "web/policy_edit.html", context, nav="policy", status=status)
-
-
-def cautions_of(rules: Policy, caller: MemberCaller) -> list[Caution]:
-    """What an admin should look at, in the order of the rules."""
-    tools = Tool.objects.filter(workspace_id=caller.workspace_id)
-    names = tools.values_list("name", flat=True).distinct()
-    found = cautions(rules, tools=names.filter(registered_at__isnull=False), seen=names)
-    found += understaffed(rules, caller.workspace_id)
-    return sorted(found, key=lambda caution: (caution.layer, caution.position))
 
 
 def _trial(request: HttpRequest, caller: MemberCaller, rules_text: str) -> Explained | None:
@@ -321,13 +315,5 @@ def number_in(text: str) -> int:
 
 def _place(path: str, draft: Draft) -> str:
     """`/rules/2/tool`, or the form's `/r2-tool`, as `Rule 3 (Wires), tool: `."""
-    parts = _FIELD.sub(lambda found: f"/{_LAYERS[found[1]]}/{found[2]}/{found[3]}", path).split("/")
-    if len(parts) < 3 or parts[1] not in ("rules", "guardrails") or not parts[2].isdecimal():
-        return ""
-    at, word = int(parts[2]), "Rule" if parts[1] == "rules" else "Guardrail"
-    name = draft.name_of(parts[1], at)
-    name = f" ({name})" if name and name != f"{word} {at + 1}" else ""
-    if parts[3:4] == ["when"] and len(parts) > 4 and parts[4].isdecimal():
-        parts[3:5] = ["condition", str(int(parts[4]) + 1)]
-    rest = f", {' '.join(parts[3:]).replace('_seconds', '').replace('_', ' ')}" if len(parts) > 3 else ""
-    return f"{word} {at + 1}{name}{rest}: "
+    path = _FIELD.sub(lambda found: f"/{_LAYERS[found[1]]}/{found[2]}/{found[3]}", path)
+    return place_words(path, draft.name_of)

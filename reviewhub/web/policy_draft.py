@@ -17,6 +17,7 @@ from reviewhub.core.errors import Conflict, IllegalTransition, Invalid, ReviewHu
 from reviewhub.insights.cancel_backtest import cancel_backtest
 from reviewhub.insights.queries import report
 from reviewhub.insights.start_backtest import start_backtest
+from reviewhub.policies.cautions import all_cautions
 from reviewhub.policies.difference import difference
 from reviewhub.policies.discard_draft import discard_draft
 from reviewhub.policies.drafts import open_draft
@@ -28,7 +29,7 @@ from reviewhub.policies.set_shadow import set_shadow
 from reviewhub.toolcalls.shadowed import shadowed
 from reviewhub.web.access import actor, page
 from reviewhub.web.forms import text_in, words
-from reviewhub.web.policy import cautions_of, in_words, number_in
+from reviewhub.web.policy import in_words, number_in
 from reviewhub.web.render import show
 
 CHANGES = {
@@ -60,7 +61,7 @@ def _page(request: HttpRequest, caller: MemberCaller, *, status: int = 200, **mo
         "draft": found,
         "number": latest.number if latest else 0,
         "changes": in_words(difference(before, rules)),
-        "cautions": cautions_of(rules, caller),
+        "cautions": all_cautions(rules, caller.workspace_id),
         "shadow": shadowed(found),
         "test": report(found),
         "words": CHANGES,

@@ -100,4 +100,4 @@ ACCESS: dict[str, Row] = {
     "POST checkpoints/<uuid:checkpoint>/rewrite": Row("b", {"changes": [], "reason": "wrong order"}),
 }
 # Public on purpose: the description of the API itself.
-PUBLIC = {"GET schema"}
+PUBLIC = {"GET schema", "GET policy/schema"}
