@@ -20,6 +20,8 @@ from django.conf import settings
 
 SWEEPS = (
     "reviewhub.reviews.tasks.expire_due",
+    "reviewhub.reviews.tasks.escalate_due",
+    "reviewhub.reviews.tasks.remind_due",
     "reviewhub.hosting.tasks.sweep",
     "reviewhub.hosting.tasks.rescue",
     "reviewhub.gates.tasks.sweep_unknown",

@@ -57,6 +57,22 @@ class PasswordMade(Payload):
     name: str
 
 
+@kind(
+    "votes.delegated", says="{actor} lets {to} vote in the place of {name} from {starts_at} until {ends_at}"
+)
+class VotesDelegated(Payload):
+    name: str
+    to: str
+    starts_at: str
+    ends_at: str
+
+
+@kind("votes.taken_back", says="{actor} ended that {to} votes in the place of {name}")
+class VotesTakenBack(Payload):
+    name: str
+    to: str
+
+
 @kind("team.made", says="{actor} made the team {name}")
 class TeamMade(Payload):
     name: str

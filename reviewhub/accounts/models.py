@@ -111,6 +111,29 @@ class Member(models.Model):
         return f"{self.person.name} ({self.role})"
 
 
+class Delegation(models.Model):
+    """One member votes in the place of another for a while, in that one's teams; `ended_at` is set when it was ended
+    early. Rows stay: the record names them."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
+    member = models.ForeignKey(Member, on_delete=models.PROTECT, related_name="delegations")
+    to = models.ForeignKey(Member, on_delete=models.PROTECT, related_name="stands_in")
+    starts_at = models.DateTimeField()
+    ends_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(ends_at__gt=models.F("starts_at")), name="delegation_times"),
+            models.CheckConstraint(condition=~Q(member=models.F("to")), name="delegation_to_another"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.member} to {self.to}"
+
+
 class Agent(models.Model):
     """A registered program. It can ask, never decide."""
 

@@ -1,8 +1,8 @@
 """Who may do what: the one function that the API, the pages and the sockets ask.
 
-Pure: it reads the rows it is given and asks the database for nothing but a member's teams, once. Lists are
-narrowed by `scope_of`, single things are checked by `require`. What a caller may not even see is NotFound, so
-that ids of others tell nothing; what they see but may not do is Forbidden.
+Pure: it reads the rows it is given and asks the database for nothing but a member's teams, and those of whoever lent
+them votes, once. Lists are narrowed by `scope_of`, single things are checked by `require`. What a caller may not even
+see is NotFound, so that ids of others tell nothing; what they see but may not do is Forbidden.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
+from reviewhub.accounts.lent import lent_to
 from reviewhub.accounts.models import Agent, AgentKey, Member, Role
 from reviewhub.core.errors import Forbidden, NotFound
 
@@ -40,6 +41,7 @@ class Action(StrEnum):
     PLAN_RESTORE = "plan.restore"
     POST_REVIEW_GRADE = "post_review.grade"
     QUESTION_ANSWER = "question.answer"
+    VOTES_LEND = "votes.lend"
     SECRET_REVEAL = "secret.reveal"  # noqa: S105  an action's name
     AUDIT_READ = "audit.read"
     INSIGHTS_READ = "insights.read"
@@ -119,6 +121,10 @@ _DECIDING: Final = frozenset(
         Action.SECRET_REVEAL,
     }
 )
+# What whoever votes in somebody's place may do in that one's teams: see what is asked, and answer it. What a manager
+# may do to what was escalated to the managers.
+_VOTING: Final = frozenset({Action.REQUEST_DECIDE, Action.REQUEST_CLAIM})
+_LENT: Final = _SEEING | _TALKING | _VOTING
 _RUNNING: Final = frozenset(
     {
         Action.POLICY_EDIT,
@@ -134,14 +140,18 @@ _RUNNING: Final = frozenset(
 
 # Role → what it may do in the teams it belongs to, and what anywhere in its workspace.
 IN_OWN_TEAMS: Final[dict[str, frozenset[Action]]] = {
-    Role.REVIEWER: _SEEING | _TALKING | _DECIDING | {Action.RUN_CANCEL, Action.RUN_HALT},
+    Role.REVIEWER: _SEEING | _TALKING | _DECIDING | {Action.RUN_CANCEL, Action.RUN_HALT, Action.VOTES_LEND},
     Role.MANAGER: frozenset(),
     Role.ADMIN: _DECIDING,
 }
 ANYWHERE: Final[dict[str, frozenset[Action]]] = {
     Role.REVIEWER: frozenset(),
     Role.MANAGER: _SEEING | _TALKING | _WATCHING,
-    Role.ADMIN: _SEEING | _TALKING | _WATCHING | _RUNNING | {Action.RUN_CANCEL, Action.RUN_HALT},
+    Role.ADMIN: _SEEING
+    | _TALKING
+    | _WATCHING
+    | _RUNNING
+    | {Action.RUN_CANCEL, Action.RUN_HALT, Action.VOTES_LEND},
 }
 
 
@@ -184,10 +194,15 @@ class MemberCaller:
         """The teams of the member, read once per caller; a caller lives as long as a request."""
         return frozenset(team.pk for team in self.member.teams.all())
 
+    @cached_property
+    def lent_team_ids(self) -> frozenset[uuid.UUID]:
+        """The teams of those in whose place the member may vote now."""
+        return frozenset(team for lent in lent_to(self.member) for team in lent.team_ids)
+
     @property
     def is_teamless(self) -> bool:
         """Whether this is a reviewer in no team, who therefore sees no run and no request."""
-        return self.member.role == Role.REVIEWER and not self.team_ids
+        return self.member.role == Role.REVIEWER and not (self.team_ids or self.lent_team_ids)
 
 
 Caller = AgentCaller | MemberCaller
@@ -199,12 +214,14 @@ class Target:
 
     `team_ids` are the teams that may see it: of a request those its requirement names or named; of a run its
     agent's team and the teams of its requests; none for what belongs to the whole workspace. `agent_id` is
-    the agent whose it is, None for what belongs to no agent.
+    the agent whose it is, None for what belongs to no agent. `asks_managers`: a request that nobody answered, so that
+    the managers are asked, too.
     """
 
     workspace_id: uuid.UUID
     team_ids: frozenset[uuid.UUID] = frozenset()
     agent_id: uuid.UUID | None = None
+    asks_managers: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +240,7 @@ def allowed(caller: Caller, action: Action, target: Target) -> bool:
     if isinstance(caller, AgentCaller):
         return action in (STOPPED_AGENT if caller.agent.stopped_at else AGENT)
     role = caller.member.role
-    if action in ANYWHERE[role]:
+    if action in ANYWHERE[role] or (target.asks_managers and role == Role.MANAGER and action in _VOTING):
         return True
     return action in IN_OWN_TEAMS[role] and _concerns(caller, action, target)
 
@@ -236,7 +253,7 @@ def sees(caller: Caller, target: Target) -> bool:
         return target.agent_id in (None, caller.agent.pk)
     if caller.member.role in (Role.MANAGER, Role.ADMIN) or not target.team_ids:
         return True
-    return not target.team_ids.isdisjoint(caller.team_ids)
+    return _is_of(target, caller.team_ids) or _is_of(target, caller.lent_team_ids)
 
 
 def require(caller: Caller, action: Action, target: Target) -> None:
@@ -278,7 +295,7 @@ def scope_of(caller: Caller) -> Scope:
         return Scope(workspace_id=caller.workspace_id, agent_id=caller.agent.pk)
     if caller.member.role in (Role.MANAGER, Role.ADMIN):
         return Scope(workspace_id=caller.workspace_id)
-    return Scope(workspace_id=caller.workspace_id, team_ids=caller.team_ids)
+    return Scope(workspace_id=caller.workspace_id, team_ids=caller.team_ids | caller.lent_team_ids)
 
 
 def _is_active(caller: Caller) -> bool:
@@ -292,4 +309,8 @@ def _concerns(caller: MemberCaller, action: Action, target: Target) -> bool:
     """Deciding needs a team in common; seeing what belongs to the whole workspace does not."""
     if not target.team_ids:
         return action not in _DECIDING
-    return not target.team_ids.isdisjoint(caller.team_ids)
+    return _is_of(target, caller.team_ids) or (action in _LENT and _is_of(target, caller.lent_team_ids))
+
+
+def _is_of(target: Target, team_ids: frozenset[uuid.UUID]) -> bool:
+    return not target.team_ids.isdisjoint(team_ids)

@@ -19,7 +19,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
-from reviewhub.accounts.actors import actor_for
+from reviewhub.accounts.actors import actor_for, signed_in_at
 from reviewhub.accounts.models import AgentKey, Member, Person
 from reviewhub.accounts.permissions import AgentCaller, Caller, MemberCaller
 from reviewhub.accounts.queries import active_memberships, key_behind
@@ -182,6 +182,7 @@ def actor_of(request: Request, caller: Caller | None = None) -> Actor:
         source="api",
         ip=str(request.META.get("REMOTE_ADDR", "")),
         http_request=request.headers.get("X-Request-ID", ""),
+        signed_in_at=signed_in_at(request.session),
     )
 
 

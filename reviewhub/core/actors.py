@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 Kind = Literal["person", "agent", "policy", "timeout", "system"]
@@ -20,6 +21,7 @@ class Actor:
     ip: str = ""
     http_request: str = field(default="")
     key_id: uuid.UUID | None = None  # of an agent that showed a key; the server's own workers have none
+    signed_in_at: datetime | None = None  # when a person last showed their password in this session
 
 
 SYSTEM = Actor(kind="system", name="system")

@@ -14,6 +14,7 @@ from reviewhub.policies.explain import Explained
 from reviewhub.policies.explain import explain as explain_policy
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.rules import Step
+from reviewhub.reviews.present_requirement import requirement_out
 from reviewhub.toolcalls.claims import failed_checks
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.queries import arguments_of
@@ -66,17 +67,8 @@ def explained(found: Explained) -> wire.ExplainOut:
         "policy_version": answer.policy_version,
     }
     fields["steps"] = [_step(step) for step in found.steps]
-    needed = answer.requirement
-    if needed is not None:
-        requirement: dict[str, Any] = {
-            "team": needed.team,
-            "approvals": needed.approvals,
-            "denials": needed.deny_threshold,
-            "on_timeout": needed.on_timeout,
-        }
-        if needed.deadline_seconds:
-            requirement["deadline"] = f"PT{needed.deadline_seconds}S"
-        fields["requirement"] = wire.RequirementOut(**requirement)
+    if answer.requirement is not None:
+        fields["requirement"] = requirement_out(answer.requirement)
     return wire.ExplainOut(**fields)
 
 

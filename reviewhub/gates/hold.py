@@ -11,12 +11,12 @@ from reviewhub.policies.rules import Requirement
 
 def hold(answer: Resolved, *, agent: Agent, because: str) -> Resolved:
     """The answer as an approval: policy's own requirement or one of the agent's team; silence never allows."""
-    needed = answer.requirement or Requirement(team=agent.team.name)
+    needed = answer.requirement or Requirement.of_own_team(agent.team.name)
     return replace(
         answer,
         action="require",
         text=f"{answer.text} {because}",
         requirement=needed.model_copy(update={"on_timeout": "deny"}),
-        team_id=answer.team_id or agent.team_id,
+        team_ids=answer.team_ids or (agent.team_id,),
         held_because=(*answer.held_because, because),
     )

@@ -66,6 +66,14 @@ class Arguments:
         return self.seconds > MOST_SECONDS
 
 
+def same_at(one: Arguments, other: Arguments, path: str) -> bool:
+    """Whether two have the same value at a dotted path, to the last digit, or both have none there."""
+    found = [arguments.at(path) for arguments in (one, other)]
+    if MISSING in found:
+        return found[0] is found[1]
+    return canonical.dumps(found[0]) == canonical.dumps(found[1])
+
+
 def number(value: canonical.Number) -> int | float:
     """The number, as int where it is whole. Raises Inexact for one that int64 and double cannot hold exactly."""
     exact = Decimal(value.literal)

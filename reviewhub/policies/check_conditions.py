@@ -40,16 +40,24 @@ class Described:
 
 
 def check_conditions(policy: Policy, workspace_id: uuid.UUID) -> list[Error]:
-    """What is wrong with the conditions of a policy, as {path, code, message}; empty when they can be used."""
-    conditional = [rule for _, rules in policy.layers for rule in rules if rule.has_conditions]
+    """What is wrong with the conditions and the locked fields of a policy, as {path, code, message}.
+
+    Empty when they can be used.
+    """
+    conditional = [rule for _, rules in policy.layers for rule in rules if _has_paths(rule)]
     tools = described(workspace_id) if conditional else []
     return [
         {**error, "path": f"/{layer}/{at}{error['path']}"}
         for layer, rules in policy.layers
         for at, rule in enumerate(rules)
-        if rule.has_conditions
+        if _has_paths(rule)
         for error in errors_of(rule, tools)
     ]
+
+
+def _has_paths(rule: Rule) -> bool:
+    """Whether it names arguments anywhere."""
+    return rule.has_conditions or bool(rule.locked_fields)
 
 
 def described(workspace_id: uuid.UUID) -> list[Described]:
@@ -69,6 +77,9 @@ def errors_of(rule: Rule, tools: list[Described]) -> Iterator[Error]:
             yield _unknown(f"/when/{at}/path", condition.path, about)
         elif about and (said := _wrong_type(condition, [types_at(tool.tree, path) for tool in about])):
             yield {"path": f"/when/{at}/value", "code": "wrong_type", "message": said}
+    for at, locked in enumerate(rule.locked_fields):
+        if about and all(unknown_names(tool.schema, [locked]) for tool in about):
+            yield _unknown(f"/locked_fields/{at}", locked, about)
     if rule.expression is not None:
         yield from _expression_errors(rule.expression, about)
 

@@ -51,10 +51,12 @@ class CallFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved(Answer):
-    """An answer with the version that gave it (0: none did) and the team of its requirement."""
+    """An answer with the version that gave it (0: none did), and the teams of its requirement: `team_ids` of its stages
+    and `step_ids` of its escalation, in their order; None for the managers."""
 
     policy_version: int
-    team_id: uuid.UUID | None = None
+    team_ids: tuple[uuid.UUID, ...] = ()
+    step_ids: tuple[uuid.UUID | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,20 +143,31 @@ def call_of(facts: CallFacts, *, agent: Agent, environment: str, tools: Known) -
 
 
 def resolve(answer: Answer, *, number: int, agent: Agent, teams: dict[str, uuid.UUID]) -> Resolved:
-    """The answer with the id of its team. A team that is gone leaves the call to the agent's own, and no time-out
-    lets it run then."""
+    """The answer with the ids of its teams. A stage whose team is gone is left to the agent's own, and no time-out lets
+    the call run then; a step of the escalation whose team is gone is left out."""
     given = {field.name: getattr(answer, field.name) for field in fields(answer)}
-    requirement = answer.requirement
-    if requirement is None:
+    needed = answer.requirement
+    if needed is None:
         return Resolved(**given, policy_version=number)
-    if requirement.team in teams:
-        return Resolved(**given, policy_version=number, team_id=teams[requirement.team])
-    missing = f"there is no team {requirement.team} any more"
-    if requirement.team != agent.team.name:
-        given["requirement"] = requirement.model_copy(update={"team": agent.team.name, "on_timeout": "deny"})
-        given["text"] = f"{given['requirement']}: {missing}, so the agent's team decides. ({answer.text})"
+    teams = teams | {agent.team.name: agent.team_id}
+    gone = [name for name in needed.teams() if name not in teams]
+    if gone:
+        stages = tuple(
+            stage if stage.team in teams else stage.model_copy(update={"team": agent.team.name})
+            for stage in needed.stages
+        )
+        needed = needed.model_copy(update={"stages": stages, "on_timeout": "deny"})
+        missing = f"there is no team {' and no team '.join(gone)} any more"
+        given["text"] = f"{needed}: {missing}, so the agent's team decides. ({answer.text})"
         given["held_because"] = (*answer.held_because, missing)
-    return Resolved(**given, policy_version=number, team_id=agent.team_id)
+    steps = tuple(step for step in needed.escalation if step.team is None or step.team in teams)
+    given["requirement"] = needed.model_copy(update={"escalation": steps})
+    return Resolved(
+        **given,
+        policy_version=number,
+        team_ids=tuple(teams[stage.team] for stage in needed.stages),
+        step_ids=tuple(teams[step.team] if step.team is not None else None for step in steps),
+    )
 
 
 def answer_of(now: InForce, call: rules.Call) -> Answer:
@@ -180,5 +193,11 @@ def without_policy(now: InForce, call: rules.Call) -> Answer:
 
 def team_ids(workspace_id: uuid.UUID, answers: Sequence[Answer]) -> dict[str, uuid.UUID]:
     """The teams that the answers name, by name; a name that is missing here is no team of this workspace."""
-    names = {answer.requirement.team for answer in answers if answer.requirement is not None}
-    return dict(Team.objects.filter(workspace_id=workspace_id, name__in=names).values_list("name", "id"))
+    names = {
+        name
+        for answer in answers
+        if answer.requirement is not None
+        for name in (*answer.requirement.teams(), *(step.team for step in answer.requirement.escalation))
+    }
+    named = Team.objects.filter(workspace_id=workspace_id, name__in=[name for name in names if name])
+    return dict(named.values_list("name", "id"))

@@ -1,22 +1,34 @@
-"""A policy as data: requirements, conditions, rules, and the two layers that they stand in. Pure."""
+"""A policy as data: conditions, rules, and the two layers that they stand in. Pure."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from reviewhub.policies.index import Index
+from reviewhub.policies.requirement import (
+    MOST_STAGES,
+    MOST_STEPS,
+    VERDICTS,
+    Approvals,
+    Data,
+    Escalation,
+    Minutes,
+    Name,
+    OnTimeout,
+    Path,
+    Seconds,
+    Stage,
+    Verdict,
+)
 
 Action = Literal["allow", "observe", "require", "deny"]
-Verdict = Literal["approve", "edit", "reject", "respond"]
-OnTimeout = Literal["deny", "allow"]
 Test = Literal[
     "is", "is_not", "is_over", "is_at_least", "is_under", "is_at_most", "contains", "contains_not", "starts_with",
     "ends_with", "is_one_of", "is_none_of", "is_there", "is_missing",
 ]  # fmt: skip
-VERDICTS: tuple[Verdict, ...] = ("approve", "edit", "reject", "respond")
 EFFECTS = ("read", "idempotent", "once")
 NUMBER_TESTS = ("is_over", "is_at_least", "is_under", "is_at_most")
 TEXT_TESTS = ("contains", "contains_not", "starts_with", "ends_with")
@@ -24,42 +36,14 @@ LIST_TESTS = ("is_one_of", "is_none_of")
 PRESENCE_TESTS = ("is_there", "is_missing")
 MAX_EXPRESSION = 1000
 
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
-Path = Annotated[
-    str,
-    StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f.]+(\.[^\x00-\x1f\x7f.]+)*$"),
-]
 Value = bool | int | float | str
 _ONLY_REQUIRE = (
-    "team", "approvals", "deny_threshold", "deadline_seconds", "on_timeout", "allowed_decisions", "four_eyes",
+    "team", "approvals", "stages", "deny_threshold", "deadline_seconds", "on_timeout", "allowed_decisions", "four_eyes",
+    "locked_fields", "sign_in_minutes", "typed_confirmation", "remind_seconds", "escalation",
 )  # fmt: skip
 
 
-class _Data(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-
-class Requirement(_Data):
-    """Who has to sign off, and by when.
-
-    `deadline_seconds` counts from the request; None never expires. With `four_eyes` nobody signs off what
-    they started, own or wrote themselves (`reviews.rules.may_vote`).
-    """
-
-    team: Name
-    approvals: int = Field(default=1, ge=1, le=20)
-    deny_threshold: int = Field(default=1, ge=1, le=20)
-    deadline_seconds: int | None = Field(default=None, ge=1, le=366 * 24 * 3600)
-    on_timeout: OnTimeout = "deny"
-    allowed_decisions: tuple[Verdict, ...] = VERDICTS
-    four_eyes: bool = False
-
-    def __str__(self) -> str:
-        plural = "approval" if self.approvals == 1 else "approvals"
-        return f"{self.approvals} {plural} from {self.team}"
-
-
-class Condition(_Data):
+class Condition(Data):
     """A simple test of one argument. `path` leads to it (`customer.address.country`, `items.0.price`)."""
 
     path: Path
@@ -90,11 +74,11 @@ class Condition(_Data):
         return f"{self.path} {self.test.replace('_', ' ')} {value}".rstrip()
 
 
-class Rule(_Data):
+class Rule(Data):
     """One line of a policy. `tool` is a glob (`*` any text, `?` one character); agent, its team and the environment
     None mean any. All of `when`, and the expression in CEL, have to hold.
 
-    For `require`, `team` None means the agent's own team.
+    For `require`, `team` with `approvals` is one stage, `stages` are several; `team` None means the agent's own.
     """
 
     name: Name
@@ -106,12 +90,18 @@ class Rule(_Data):
     expression: Annotated[str, StringConstraints(min_length=1, max_length=MAX_EXPRESSION)] | None = None
     action: Action
     team: Name | None = None
-    approvals: int = Field(default=1, ge=1, le=20)
+    approvals: Approvals = 1
+    stages: tuple[Stage, ...] = Field(default=(), max_length=MOST_STAGES)
     deny_threshold: int = Field(default=1, ge=1, le=20)
-    deadline_seconds: int | None = Field(default=None, ge=1, le=366 * 24 * 3600)
+    deadline_seconds: Seconds | None = None
     on_timeout: OnTimeout = "deny"
     allowed_decisions: tuple[Verdict, ...] = Field(default=VERDICTS, min_length=1)
     four_eyes: bool = False
+    locked_fields: tuple[Path, ...] = Field(default=(), max_length=50)
+    sign_in_minutes: Minutes | None = None
+    typed_confirmation: bool = False
+    remind_seconds: Seconds | None = None
+    escalation: tuple[Escalation, ...] = Field(default=(), max_length=MOST_STEPS)
     place: int | None = Field(default=None, ge=1, le=1_000_000)
 
     @model_validator(mode="after")
@@ -125,6 +115,38 @@ class Rule(_Data):
             raise ValueError("allowed_decisions names a decision twice")
         return self
 
+    @model_validator(mode="after")
+    def _stages_fit(self) -> Self:
+        if self.stages and {"team", "approvals"} & self.model_fields_set:
+            raise ValueError("stages say which teams approve; team and approvals are for one stage alone")
+        if self.stages and self.stages[0].together:
+            raise ValueError("the first stage has none before it to be asked together with")
+        return self
+
+    @model_validator(mode="after")
+    def _times_fit(self) -> Self:
+        deadline, before = self.deadline_seconds, 0
+        if deadline is not None and self.remind_seconds is not None and self.remind_seconds >= deadline:
+            raise ValueError("remind_seconds has to be less than deadline_seconds")
+        for at, step in enumerate(self.escalation):
+            if step.after_seconds <= before:
+                raise ValueError(f"step {at + 1} of escalation has to come after the one before it")
+            if deadline is not None and step.after_seconds >= deadline:
+                raise ValueError(f"step {at + 1} of escalation has to come before the deadline")
+            before = step.after_seconds
+        return self
+
+    @property
+    def asks(self) -> tuple[Stage, ...]:
+        """Its stages, also when it is written as one team."""
+        return self.stages or (Stage(team=self.team, approvals=self.approvals),)
+
+    @property
+    def named_teams(self) -> set[str]:
+        """The teams that it names, whatever for; each has to exist before it is published."""
+        named = {stage.team for stage in self.asks} | {step.team for step in self.escalation}
+        return {name for name in named | {self.agent_team} if name is not None}
+
     @property
     def lets_run(self) -> bool:
         """Whether a call that this rule answers runs without anybody's yes."""
@@ -136,7 +158,7 @@ class Rule(_Data):
         return bool(self.when) or self.expression is not None
 
 
-class Policy(_Data):
+class Policy(Data):
     """Two layers. `guardrails` deny or require only; all of them apply and the strictest wins. `rules` are ordered, the
     first that matches answers; what none matches needs an approval. Nothing in `rules` loosens a guardrail.
 
@@ -199,9 +221,7 @@ class Policy(_Data):
 
     def teams(self) -> set[str]:
         """The teams that its rules name; each has to exist before it is published."""
-        every = (*self.guardrails, *self.rules)
-        named = {rule.team for rule in every} | {rule.agent_team for rule in every}
-        return {name for name in named if name is not None}
+        return {name for rule in (*self.guardrails, *self.rules) for name in rule.named_teams}
 
     @cached_property
     def index(self) -> Index[Rule]:

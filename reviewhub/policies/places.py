@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 WORDS = {"rules": "Rule", "guardrails": "Guardrail"}
+LINES = {"when": "condition", "stages": "stage", "escalation": "step", "locked_fields": "locked field"}
 
 
 def place_words(path: str, name_of: Callable[[str, int], str]) -> str:
@@ -19,7 +20,7 @@ def place_words(path: str, name_of: Callable[[str, int], str]) -> str:
     at, word = int(parts[2]), WORDS[parts[1]]
     name = name_of(parts[1], at)
     name = f" ({name})" if name and name != f"{word} {at + 1}" else ""
-    if parts[3:4] == ["when"] and len(parts) > 4 and parts[4].isdecimal():
-        parts[3:5] = ["condition", str(int(parts[4]) + 1)]
+    if len(parts) > 4 and parts[3] in LINES and parts[4].isdecimal():
+        parts[3:5] = [LINES[parts[3]], str(int(parts[4]) + 1)]
     rest = f", {' '.join(parts[3:]).replace('_seconds', '').replace('_', ' ')}" if len(parts) > 3 else ""
     return f"{word} {at + 1}{name}{rest}: "

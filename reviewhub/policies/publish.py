@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 
 from django.db import IntegrityError, transaction
 from reviewhub_agents.wire.fields import time_text
@@ -20,7 +21,7 @@ from reviewhub.policies.known_tools import carry_over, remember
 from reviewhub.policies.models import PolicyVersion
 from reviewhub.policies.queries import current
 from reviewhub.policies.reading import parse_policy, policy_text
-from reviewhub.policies.rules import Policy
+from reviewhub.policies.rules import Policy, Rule
 
 MAX_NOTE = 400
 
@@ -129,11 +130,19 @@ def refuse_unknown_teams(policy: Policy, workspace: Workspace) -> None:
         }
         for layer, rules in policy.layers
         for index, rule in enumerate(rules)
-        for field, name in (("team", rule.team), ("agent_team", rule.agent_team))
-        if name is not None and name not in known
+        for field, name in _teams_said(rule)
+        if name not in known
     ]
     if errors:
         raise Invalid("The policy names a team that does not exist.", errors=errors)
+
+
+def _teams_said(rule: Rule) -> Iterator[tuple[str, str]]:
+    """Where the rule names teams, and which."""
+    said = [("team", rule.team), ("agent_team", rule.agent_team)]
+    said += [(f"stages/{at}/team", stage.team) for at, stage in enumerate(rule.stages)]
+    said += [(f"escalation/{at}/team", step.team) for at, step in enumerate(rule.escalation)]
+    return ((field, name) for field, name in said if name is not None)
 
 
 def _still_may(policy: Policy, latest: PolicyVersion | None, actor: Actor, target: Target) -> None:

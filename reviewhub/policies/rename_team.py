@@ -69,5 +69,12 @@ def _rename_in_policy(team: Team, old: str, actor: Actor) -> None:
 
 
 def _renamed(rule: Rule, old: str, new: str) -> Rule:
-    changed = {field: new for field in ("team", "agent_team") if getattr(rule, field) == old}
+    changed: dict[str, object] = {
+        field: new for field in ("team", "agent_team") if getattr(rule, field) == old
+    }
+    for field in ("stages", "escalation"):
+        before = getattr(rule, field)
+        after = tuple(one.model_copy(update={"team": new}) if one.team == old else one for one in before)
+        if after != before:
+            changed[field] = after
     return rule.model_copy(update=changed) if changed else rule

@@ -21,9 +21,12 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from reviewhub.policies.call import Call
+from reviewhub.policies.joining import joined
 from reviewhub.policies.matching import Part, matched, parts
-from reviewhub.policies.model import EFFECTS, VERDICTS, Action, Condition, Policy, Requirement, Rule, Verdict
+from reviewhub.policies.model import EFFECTS, Action, Condition, Policy, Rule
 from reviewhub.policies.names import oddities
+from reviewhub.policies.requirement import VERDICTS, AskedStage, Requirement, Verdict
+from reviewhub.policies.requirement import Step as Rung
 from reviewhub.tools.acts import ASK, needs_nobody
 
 __all__ = [
@@ -122,7 +125,7 @@ def possible(policy: Policy, call: Call) -> list[Answer]:
 def everything_else(call: Call, *, because: str = "no rule matches", more: Sequence[str] = ()) -> Answer:
     """One approval of the agent's team: the answer if no rule matches, or if policy cannot be read."""
     held = (*_holds(call), *more)
-    requirement = _narrowed(Requirement(team=call.agent_team), call, held)
+    requirement = _narrowed(Requirement.of_own_team(call.agent_team), call, held)
     return Answer(
         action="require",
         text=_sentence(str(requirement), (because, *held)),
@@ -192,41 +195,23 @@ def _tightened(
         return lower
     held = (*(lower.held_because or _holds(call)), *undecided)
     if not asked:
-        needed = lower.requirement or Requirement(team=call.agent_team)
+        needed = lower.requirement or Requirement.of_own_team(call.agent_team)
         needed = _narrowed(needed, call, held)
         return replace(
             lower, action="require", requirement=needed, held_because=held, text=_sentence(str(needed), held),
             undecided=(*lower.undecided, *undecided),
         )  # fmt: skip
-    position, first = max(asked, key=lambda one: (one[1].approvals, -one[0]))
-    wanted = [_requirement(rule, call) for rule in (first, *(rule for _, rule in asked))]
+    wanted = [_requirement(rule, call) for _, rule in asked]
+    position, first = max(asked, key=lambda one: (sum(stage.approvals for stage in one[1].asks), -one[0]))
     if lower.requirement is not None:
         wanted.append(lower.requirement)
-    needed = _narrowed(_joined(wanted), call, held)
+    needed = _narrowed(joined(wanted), call, held)
     names = " and ".join(rule.name for _, rule in asked)
     return Answer(
         action="require", text=_sentence(str(needed), (f"guardrail {names} asks for it", *held)), layer="guardrail",
         rule=first.name, position=position, requirement=needed, held_because=held,
         undecided=(*lower.undecided, *undecided),
     )  # fmt: skip
-
-
-def _joined(wanted: Sequence[Requirement]) -> Requirement:
-    """What meets all of these, as strict in each respect as the strictest; the first one's team decides, and silence
-    is a no as in every guardrail."""
-    deadlines = [one.deadline_seconds for one in wanted if one.deadline_seconds is not None]
-    verdicts = tuple(
-        verdict for verdict in VERDICTS if all(verdict in one.allowed_decisions for one in wanted)
-    )
-    return wanted[0].model_copy(
-        update={
-            "approvals": max(one.approvals for one in wanted),
-            "deny_threshold": min(one.deny_threshold for one in wanted),
-            "deadline_seconds": min(deadlines, default=None),
-            "allowed_decisions": verdicts or ("reject",),
-            "four_eyes": any(one.four_eyes for one in wanted),
-        }
-    )
 
 
 def _unconditional(rule: Rule) -> Rule:
@@ -278,15 +263,28 @@ def _answer(rule: Rule, position: int, call: Call, undecided: Sequence[str] = ()
 
 def _requirement(rule: Rule, call: Call) -> Requirement:
     if rule.lets_run:
-        return Requirement(team=call.agent_team)
+        return Requirement.of_own_team(call.agent_team)
+    stages = tuple(
+        AskedStage(
+            team=stage.team or call.agent_team,
+            approvals=stage.approvals,
+            together=stage.together,
+            own=stage.team is None and not rule.stages,
+        )
+        for stage in rule.asks
+    )
     return Requirement(
-        team=rule.team or call.agent_team,
-        approvals=rule.approvals,
+        stages=stages,
         deny_threshold=rule.deny_threshold,
         deadline_seconds=rule.deadline_seconds,
         on_timeout=rule.on_timeout,
         allowed_decisions=rule.allowed_decisions,
         four_eyes=rule.four_eyes,
+        locked_fields=rule.locked_fields,
+        sign_in_minutes=rule.sign_in_minutes,
+        typed_confirmation=rule.typed_confirmation,
+        remind_seconds=rule.remind_seconds,
+        escalation=tuple(Rung(**dict(step)) for step in rule.escalation),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 
 from reviewhub.accounts.models import Agent, Team
 from reviewhub.accounts.queries import deciders_of
@@ -24,21 +25,24 @@ def understaffed(policy: Policy, workspace_id: uuid.UUID) -> list[Caution]:
     ]
     for layer, position, rule in every:
         short = next(
-            (name for name in _asked(rule, teams_of) if deciders.get(name, 0) < rule.approvals), None
+            ((name, many) for name, many in _asked(rule, teams_of) if deciders.get(name, 0) < many), None
         )
         if short is not None:
-            words = _words(rule.approvals, short, deciders.get(short, 0))
+            words = _words(short[1], short[0], deciders.get(short[0], 0))
             found.append(
                 Caution(position=position, rule=rule.name, code="understaffed", message=words, layer=layer)
             )
     return found
 
 
-def _asked(rule: Rule, teams_of: dict[str, str]) -> list[str]:
-    """The teams that the rule may ask, by name."""
-    if rule.team is not None:
-        return [rule.team]
-    return sorted({team for agent, team in teams_of.items() if rule.agent in (None, agent)})
+def _asked(rule: Rule, teams_of: dict[str, str]) -> list[tuple[str, int]]:
+    """The teams that the rule may ask, by name, and for how many approvals in all: each person approves once."""
+    agents = sorted({team for agent, team in teams_of.items() if rule.agent in (None, agent)})
+    many: Counter[str] = Counter()
+    for stage in rule.asks:
+        for name in (stage.team,) if stage.team is not None else agents:
+            many[name] += stage.approvals
+    return list(many.items())
 
 
 def _words(approvals: int, team: str, many: int) -> str:

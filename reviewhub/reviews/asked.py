@@ -25,11 +25,12 @@ def approval(
 ) -> Asked:
     """What is asked about a call that policy holds; `repeats` are equal calls that acted on other branches."""
     needed = answer.requirement
-    if needed is None or answer.team_id is None:
+    if needed is None or not answer.team_ids:
         raise ValueError("only a held call is put before people")
     stored = Stored(
         requirement=needed,
-        teams=(answer.team_id,),
+        teams=answer.team_ids,
+        step_teams=answer.step_ids,
         policy_version=answer.policy_version,
         rule=answer.rule or "",
         text=answer.text,
@@ -48,7 +49,9 @@ def approval(
 
 def unknown_outcome(*, agent: Agent, tool: Tool, effect: str, arguments: str, because: str) -> Asked:
     """What is asked about a call of unknown outcome: one person of the agent's team says what happened."""
-    stored = Stored(requirement=Requirement(team=agent.team.name), teams=(agent.team_id,), text=because)
+    stored = Stored(
+        requirement=Requirement.of_own_team(agent.team.name), teams=(agent.team_id,), text=because
+    )
     return Asked(
         stored=stored,
         sentence=sentence(

@@ -24,6 +24,7 @@ from reviewhub.core.idempotency import answered, claim
 from reviewhub.core.text import check_text
 from reviewhub.policies.rules import Verdict
 from reviewhub.reviews import edit as edits
+from reviewhub.reviews.assurance import check_confirmed, check_signed_in
 from reviewhub.reviews.conclude import CALL_STATE, conclude
 from reviewhub.reviews.errors import Expired, NotAllowedHere, NotEligible, NotYours
 from reviewhub.reviews.holder import holder
@@ -32,9 +33,10 @@ from reviewhub.reviews.lock import LockedRequest, check_open, check_shown, final
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.present import decision_out, for_people, schema_of
 from reviewhub.reviews.requirement import Stored
-from reviewhub.reviews.rules import Resolution, may_vote
+from reviewhub.reviews.rules import Resolution, free_seats, may_vote, tally
+from reviewhub.reviews.seating import said_for, seating
 from reviewhub.reviews.targets import request_target
-from reviewhub.reviews.vote import count, vote
+from reviewhub.reviews.vote import Place, count, vote, votes_of
 from reviewhub.toolcalls.models import CallVersion, Decision
 from reviewhub.toolcalls.settle import Answer
 
@@ -57,7 +59,8 @@ def decide(
         Changed, AlreadyDecided, Expired: somebody or something was first, and nothing happened.
         NotAnyMore: the person was disabled, or is in no team of the request any more.
         NotYours: somebody else has claimed the request.
-        NotEligible: four-eyes bars this person.
+        NotEligible: four-eyes bars this person, or their team is not asked, or not yet.
+        SignInAgain: the requirement wants the password once more.
         AlreadyVoted: they have said the same of this version; another answer is a change of mind and counts.
         Invalid: this answer is not possible here (its kind, its changes, or policy denies the edited call).
     """
@@ -123,11 +126,25 @@ def _decide(
     _check_claim(row, member)
     if row.kind == ReviewRequest.Kind.UNKNOWN:
         return _say_what_happened(locked, body, actor)
-    _check_voter(locked, stored, member, body)
+    turn = tally(stored.requirement, votes_of(row), version=row.version).turn
+    _check_voter(locked, stored, member, body, turn)
+    check_signed_in(stored.requirement, body, actor)
     if edit is not None:
-        stored = edits.apply(locked=locked, edit=edit, member=member, actor=actor)
-    before = vote(locked=locked, member=member, body=body, actor=actor)
-    counted = count(locked=locked, stored=stored, member=member, body=body, instead_of=before, actor=actor)
+        stored, turn = edits.apply(locked=locked, edit=edit, member=member, actor=actor), 0
+        check_signed_in(stored.requirement, body, actor)
+    check_confirmed(locked.request, stored.requirement, body)
+    place = _place(locked, stored, member)
+    before = vote(locked=locked, member=member, body=body, place=place, actor=actor)
+    counted = count(
+        locked=locked,
+        stored=stored,
+        member=member,
+        body=body,
+        place=place,
+        turn=turn,
+        instead_of=before,
+        actor=actor,
+    )
     decision = None
     if counted.resolution is not None:
         decision = _conclude(locked, stored, counted.resolution, body, actor)
@@ -152,7 +169,9 @@ def _check_claim(row: ReviewRequest, member: Member) -> None:
         raise NotYours(f"{name} has claimed this request; take it over to decide it.", by=name)
 
 
-def _check_voter(locked: LockedRequest, stored: Stored, member: Member, body: wire.DecideBody) -> None:
+def _check_voter(
+    locked: LockedRequest, stored: Stored, member: Member, body: wire.DecideBody, turn: int
+) -> None:
     verdict = cast("Verdict", body.type.value)  # `_check_type` let through what people answer to an approval
     barred = may_vote(
         stored.requirement,
@@ -160,9 +179,19 @@ def _check_voter(locked: LockedRequest, stored: Stored, member: Member, body: wi
         verdict=verdict,
         version=locked.request.version,
         involved=involved(locked.request),
+        seats=seating(stored=stored, member=member).seats,
+        turn=turn,
     )
     if barred is not None:
         raise NotEligible(barred.text, reason=barred.code)
+
+
+def _place(locked: LockedRequest, stored: Stored, member: Member) -> Place:
+    """What the vote of `member` may count for, by the requirement that holds now."""
+    found = seating(stored=stored, member=member)
+    seats = free_seats(stored.requirement, found.seats, involved(locked.request))
+    lenders = dict.fromkeys(found.lenders[seat.of] for seat in seats if seat.of is not None)
+    return Place(seats=seats, for_teams=said_for(stored, seats), in_place_of=" and ".join(lenders))
 
 
 def _say_what_happened(locked: LockedRequest, body: wire.DecideBody, actor: Actor) -> wire.DecideOut:

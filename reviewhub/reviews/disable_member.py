@@ -7,6 +7,7 @@ import uuid
 from django.db import transaction
 
 from reviewhub.accounts.disable import disable
+from reviewhub.accounts.lent import DECIDING_ROLES
 from reviewhub.accounts.models import Member
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
@@ -16,6 +17,7 @@ from reviewhub.reviews.kinds import VoteVoided
 from reviewhub.reviews.lock import lock_request
 from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
+from reviewhub.reviews.seats import Approval, Seat, seated
 from reviewhub.reviews.states import RequestState
 from reviewhub.reviews.vote import tallied
 
@@ -73,19 +75,33 @@ def _void(row: ReviewRequest, member: Member, actor: Actor) -> None:
 
 
 def stranded(workspace_id: uuid.UUID) -> list[ReviewRequest]:
-    """Pending requests whose teams have fewer active members who may decide than approvals are needed."""
+    """Pending requests whose stages ask for more people than their teams have who may decide; each approves once."""
     found: list[ReviewRequest] = []
-    able: dict[frozenset[uuid.UUID], int] = {}
+    able: dict[str, bool] = {}
+    people = _deciders(workspace_id)
     pending = ReviewRequest.objects.filter(workspace_id=workspace_id, state=RequestState.PENDING)
     for row in pending.order_by("number"):
-        teams = frozenset(Stored.model_validate_json(row.requirement).teams)
-        if teams not in able:
-            able[teams] = (
-                Member.objects.filter(teams__in=teams, is_active=True, person__is_active=True)
-                .exclude(role="manager")
-                .distinct()
-                .count()
-            )
-        if able[teams] < row.approvals_needed:
+        if row.requirement not in able:
+            able[row.requirement] = _can_pass(Stored.model_validate_json(row.requirement), people)
+        if not able[row.requirement]:
             found.append(row)
     return found
+
+
+def _deciders(workspace_id: uuid.UUID) -> list[tuple[uuid.UUID, frozenset[uuid.UUID]]]:
+    rows = Member.objects.filter(workspace_id=workspace_id, is_active=True, person__is_active=True)
+    able = rows.filter(role__in=DECIDING_ROLES).prefetch_related("teams")
+    return [(row.pk, frozenset(team.pk for team in row.teams.all())) for row in able]
+
+
+def _can_pass(stored: Stored, people: list[tuple[uuid.UUID, frozenset[uuid.UUID]]]) -> bool:
+    """Whether all stages are complete when everybody approves who is in a team of theirs."""
+    standing_in = [(one.team, one.stages) for one in stored.stand_ins if one.team is not None]
+    approvals = []
+    for member, teams in people:
+        stages = {at for at, team in enumerate(stored.teams) if team in teams}
+        stages |= {at for team, added in standing_in if team in teams for at in added}
+        if stages:
+            approvals.append(Approval(member_id=member, seats=tuple(Seat(at) for at in sorted(stages))))
+    needed = stored.requirement
+    return sum(map(len, seated(needed, approvals))) == needed.approvals

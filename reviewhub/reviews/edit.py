@@ -18,6 +18,7 @@ from reviewhub.core.clock import now
 from reviewhub.core.display.masking import masked_changes
 from reviewhub.core.display.sentence import Part, pack, plain, sentence
 from reviewhub.core.errors import Invalid, NotFound, TryAgain
+from reviewhub.policies.arguments import Arguments, same_at
 from reviewhub.policies.evaluate import Resolved, evaluate
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.queries import current_number
@@ -26,9 +27,10 @@ from reviewhub.reviews.errors import Changed, DeniedByPolicy
 from reviewhub.reviews.kinds import RequestChanged
 from reviewhub.reviews.lock import LockedRequest
 from reviewhub.reviews.models import ReviewRequest
-from reviewhub.reviews.request import RANK, Asked
-from reviewhub.reviews.requirement import Stored
+from reviewhub.reviews.request import RANK, Asked, first_step
+from reviewhub.reviews.requirement import StandIn, Stored
 from reviewhub.reviews.tell_undecided import tell_undecided
+from reviewhub.reviews.turn import tell
 from reviewhub.toolcalls.claims import failed_checks
 from reviewhub.toolcalls.models import CallVersion, ToolCall
 from reviewhub.toolcalls.queries import arguments_of
@@ -63,7 +65,8 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
     Values that no change names keep their bytes.
 
     Raises:
-        Invalid: a change does not fit, the result breaks the tool's schema, or nothing changed.
+        Invalid: a change does not fit, or changes a locked field, the result breaks the tool's schema, or nothing
+            changed.
         DeniedByPolicy: policy denies the call with these arguments.
         Changed: the call is no longer what was shown.
     """
@@ -79,6 +82,7 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
     if arguments == before:
         raise Invalid.at("/changes", "these changes change nothing; approve instead")
     _check_size(arguments)
+    _check_locks(request_id, before, arguments)
     known = call_facts(tool=tool, arguments=arguments, failed_checks=failed_checks(call.claims))
     if known.errors:
         raise Invalid("The arguments would not be what the tool's schema allows.", errors=known.errors)
@@ -116,7 +120,8 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
     """Makes the edit the call's new version, on a locked open request; the requirement that holds from now on.
 
     Earlier votes are void: they were about something else. Today's policy applies, a team it names joins those that may
-    see and decide. The deadline stays unless the new one is sooner.
+    see and decide, and is written to. The deadline stays unless the new one is sooner; reminder and escalation begin
+    anew, and whoever an escalation has added stays.
 
     Raises:
         PolicyMoved: policy was published since the edit was prepared; prepare it once more.
@@ -129,9 +134,13 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
         raise Changed(state=row.state, version=row.version, digest=row.digest)
     old = Stored.model_validate_json(row.requirement)
     stored = edit.asked.stored if edit.asked else old
+    stored = stored.model_copy(update={"stand_ins": _kept(old, stored)})
     voided = row.reviews.filter(voided_at__isnull=True).update(voided_at=now(), voided_because="edited")
     _new_version(call, edit, actor)
+    known = set(row.teams.values_list("pk", flat=True))
     _update_request(row, edit, stored)
+    if new := [team for team in stored.asked_at(0) if team not in known]:
+        tell(row, new)
     record(
         "request.changed",
         workspace_id=row.workspace_id,
@@ -187,18 +196,47 @@ def _update_request(row: ReviewRequest, edit: Edit, stored: Stored) -> None:
         "on_timeout": stored.requirement.on_timeout,
         "risk": edit.risk,
         "risk_rank": RANK[edit.risk],
+        "escalated": 0,
     }
-    seconds = stored.requirement.deadline_seconds
-    if seconds is not None:
-        sooner = now() + timedelta(seconds=seconds)
-        fields["deadline_at"] = min(row.deadline_at, sooner) if row.deadline_at else sooner
+    at, needed = now(), stored.requirement
+    for name, seconds in (
+        ("deadline_at", needed.deadline_seconds),
+        ("remind_at", needed.remind_seconds),
+        ("escalate_at", first_step(stored)),
+    ):
+        fields[name] = at + timedelta(seconds=seconds) if seconds is not None else None
+    if row.deadline_at is not None:
+        fields["deadline_at"] = min(row.deadline_at, fields["deadline_at"] or row.deadline_at)
     ReviewRequest.objects.filter(pk=row.pk).update(**fields)
     row.teams.add(*Team.objects.filter(pk__in=stored.teams))
     row.refresh_from_db()
 
 
+def _kept(old: Stored, new: Stored) -> tuple[StandIn, ...]:
+    """Whoever an escalation has added may decide the new version, too, where a team is asked that they stood in for."""
+    kept = []
+    for one in old.stand_ins:
+        teams = {old.teams[at] for at in one.stages}
+        stages = tuple(at for at, team in enumerate(new.teams) if team in teams)
+        kept.append(one.model_copy(update={"stages": stages}))
+    return tuple(kept)
+
+
 def _back(after: str, before: str) -> str:
     return canonical.dumps([change.as_tree() for change in difference(after, before)])
+
+
+def _check_locks(request_id: uuid.UUID, before: str, after: str) -> None:
+    """Refuses an edit that changes, adds or removes what the requirement of the request keeps as it is."""
+    text = ReviewRequest.objects.values_list("requirement", flat=True).get(pk=request_id)
+    old, new = Arguments(before), Arguments(after)
+    errors = [
+        {"path": "/changes", "code": "locked", "message": f"{path} is locked; no edit changes it."}
+        for path in Stored.model_validate_json(text).requirement.locked_fields
+        if not same_at(old, new, path)
+    ]
+    if errors:
+        raise Invalid(errors[0]["message"], errors=errors)
 
 
 def _check_size(arguments: str) -> None:

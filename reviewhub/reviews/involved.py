@@ -9,10 +9,10 @@ from reviewhub.toolcalls.models import CallVersion
 
 
 def involved(row: ReviewRequest) -> Involved:
-    """The people behind a request's run, agent, key and current version."""
+    """The people behind a request's run, agent and key, and all who edited what it is about now."""
     run, agent = row.run, row.agent
     editors = CallVersion.objects.filter(
-        tool_call_id=row.tool_call_id, version=row.version, author_kind="person"
+        tool_call_id=row.tool_call_id, version__lte=row.version, author_kind="person"
     ).values_list("author_id", flat=True)
     acts_for = Member.objects.filter(
         workspace_id=row.workspace_id, person__email__iexact=run.on_behalf_of

@@ -30,7 +30,35 @@ class RequestOpened(Payload):
     again_of: int | None = None
 
 
-@kind("request.voted", says="{actor} voted to {wish} #{number}{instead}")
+@kind("request.turn", says="#{number} was put to {teams_said}: whoever was asked before has approved")
+class RequestTurn(Payload):
+    number: int
+    teams: list[str]
+
+    @property
+    def teams_said(self) -> str:
+        """The teams as words."""
+        return " and ".join(self.teams)
+
+
+@kind("request.reminded", says="{people} people of {teams} were reminded of #{number}")
+class RequestReminded(Payload):
+    number: int
+    teams: str
+    people: int
+
+
+@kind("request.escalated", says="#{number} was escalated to {to}: no answer from {waited_for} in time")
+class RequestEscalated(Payload):
+    """`step` counts from 1. Whoever was asked before may still vote."""
+
+    number: int
+    step: int
+    to: str
+    waited_for: str
+
+
+@kind("request.voted", says="{actor} voted to {wish} #{number}{place}{instead}")
 class RequestVoted(Payload):
     number: int
     tool: str
@@ -42,6 +70,13 @@ class RequestVoted(Payload):
     note: str = ""
     approvals: int
     needed: int
+    for_teams: str = ""
+    in_place_of: str = ""
+
+    @property
+    def place(self) -> str:
+        """In whose place they voted; nothing when it was in their own."""
+        return f" in the place of {self.in_place_of}" if self.in_place_of else ""
 
     @property
     def wish(self) -> str:

@@ -55,8 +55,16 @@ class ReviewRequest(Stateful):
     requirement = models.TextField()
     approvals_needed = models.PositiveSmallIntegerField(default=1)
     approvals = models.PositiveSmallIntegerField(default=0)
+    # Whose turn it is, in words.
+    waits_for = models.CharField(max_length=400, blank=True)
     on_timeout = models.CharField(max_length=5, default="deny")
     deadline_at = models.DateTimeField(null=True)
+    # When the next reminder and the next step of the escalation are due, how many steps were taken, and whether one of
+    # them asked the managers.
+    remind_at = models.DateTimeField(null=True)
+    escalate_at = models.DateTimeField(null=True)
+    escalated = models.PositiveSmallIntegerField(default=0)
+    asks_managers = models.BooleanField(default=False)
     claimed_by = models.ForeignKey(Member, null=True, on_delete=models.SET_NULL, related_name="+")
     claimed_until = models.DateTimeField(null=True)
     decided_by_name = models.CharField(max_length=200, blank=True)
@@ -87,6 +95,16 @@ class ReviewRequest(Stateful):
                 condition=Q(state="pending"),
             ),
             models.Index(fields=["deadline_at"], name="request_due", condition=Q(state="pending")),
+            models.Index(
+                fields=["remind_at"],
+                name="request_remind",
+                condition=Q(state="pending", remind_at__isnull=False),
+            ),
+            models.Index(
+                fields=["escalate_at"],
+                name="request_escalate",
+                condition=Q(state="pending", escalate_at__isnull=False),
+            ),
             models.Index(fields=["workspace", "-number"], name="request_newest"),
             models.Index(fields=["branch"], name="request_branch"),
         ]
@@ -96,7 +114,11 @@ class ReviewRequest(Stateful):
 
 
 class Review(models.Model):
-    """One person's vote on one version. A void vote stays on record and counts no more."""
+    """One person's vote on one version. A void vote stays on record and counts no more.
+
+    `seats` are the stages it may count for, as JSON; empty for votes from before there were stages: they count for any.
+    `for_teams` and `in_place_of` say the same in words.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     request = models.ForeignKey(ReviewRequest, on_delete=models.PROTECT, related_name="reviews")
@@ -107,6 +129,9 @@ class Review(models.Model):
     digest = models.CharField(max_length=80)
     message = models.TextField(blank=True)
     note = models.TextField(blank=True)
+    seats = models.TextField(blank=True)
+    for_teams = models.CharField(max_length=400, blank=True)
+    in_place_of = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     voided_at = models.DateTimeField(null=True)
     voided_because = models.CharField(max_length=60, blank=True)

@@ -14,9 +14,12 @@ from typing import Any
 from reviewhub_agents import canonical, wire
 
 from reviewhub.core.display import masking, secrets
+from reviewhub.reviews.assurance import word_of
 from reviewhub.reviews.mail import address_of
 from reviewhub.reviews.models import Comment, Question, Review, ReviewRequest
+from reviewhub.reviews.present_requirement import requirement_of
 from reviewhub.reviews.requirement import Stored
+from reviewhub.reviews.states import RequestState
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
 from reviewhub.tools.models import Tool
 
@@ -101,6 +104,7 @@ def _row(row: ReviewRequest) -> dict[str, Any]:
         "url": address_of(row),
         "approvals": row.approvals,
         "approvals_needed": row.approvals_needed,
+        "waits_for": row.waits_for if row.state == RequestState.PENDING else "",
         "failed_checks": row.failed_checks,
         "created_at": row.created_at,
     }
@@ -140,23 +144,26 @@ def _asked(row: ReviewRequest, stored: Stored) -> dict[str, Any]:
     }
     if stored.rule:
         because["rule"] = stored.rule
-    return {
+    fields: dict[str, Any] = {
         "allowed_decisions": [one for one in stored.decisions(row.kind) if row.kind == "approval"],
         "on_timeout": row.on_timeout,
         "because": wire.Because(**because),
-        "requirement": wire.RequirementOut(
-            team=needed.team,
-            approvals=needed.approvals,
-            denials=needed.deny_threshold,
-            on_timeout=needed.on_timeout,
-        ),
+        "requirement": requirement_of(row, stored),
     }
+    if needed.typed_confirmation:
+        fields["confirm_with"] = word_of(row.sentence, row.number)
+    return fields
 
 
 def vote_out(vote: Review) -> wire.VoteOut:
     """One vote."""
     return wire.VoteOut(
-        name=vote.name, type=wire.Verdict(vote.verdict), version=vote.version, at=vote.created_at
+        name=vote.name,
+        type=wire.Verdict(vote.verdict),
+        version=vote.version,
+        at=vote.created_at,
+        for_teams=vote.for_teams,
+        in_place_of=vote.in_place_of,
     )
 
 

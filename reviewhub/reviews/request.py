@@ -8,16 +8,16 @@ from datetime import datetime, timedelta
 
 from django.db.models import F
 
-from reviewhub.accounts.models import Agent, Member, Team, Workspace
+from reviewhub.accounts.models import Agent, Team, Workspace
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.display.sentence import Part, pack, plain
-from reviewhub.deliveries.queue_email import queue_email
 from reviewhub.reviews.kinds import RequestOpened
-from reviewhub.reviews.mail import waiting_mail
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.requirement import Stored
+from reviewhub.reviews.rules import tally
 from reviewhub.reviews.tell_undecided import tell_undecided
+from reviewhub.reviews.turn import tell, waits_for
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import ToolCall
 
@@ -73,7 +73,10 @@ def request(
         requirement=asked.stored.model_dump_json(),
         approvals_needed=asked.stored.requirement.approvals,
         on_timeout=asked.stored.requirement.on_timeout,
-        deadline_at=_deadline(asked, at),
+        waits_for=_waits_for(asked.stored),
+        deadline_at=_after(asked, at, asked.stored.requirement.deadline_seconds),
+        remind_at=_after(asked, at, asked.stored.requirement.remind_seconds),
+        escalate_at=_after(asked, at, first_step(asked.stored)),
     )
     _tell_repeats(row, asked)
     row.teams.set(Team.objects.filter(pk__in=asked.stored.teams))
@@ -99,8 +102,18 @@ def request(
     tell_undecided(
         call=call, undecided=asked.undecided, policy_version=asked.stored.policy_version, request_id=row.pk
     )
-    _tell(row, asked)
+    tell(row, asked.stored.asked_at(0))
     return row
+
+
+def first_step(stored: Stored) -> int | None:
+    """After how many seconds the escalation begins; None when there is none."""
+    ladder = stored.requirement.escalation
+    return ladder[0].after_seconds if ladder else None
+
+
+def _waits_for(stored: Stored) -> str:
+    return waits_for(stored, tally(stored.requirement, [], version=1))
 
 
 def _tell_repeats(row: ReviewRequest, asked: Asked) -> None:
@@ -110,8 +123,7 @@ def _tell_repeats(row: ReviewRequest, asked: Asked) -> None:
         row.repeats.set([*known, *ToolCall.objects.filter(pk__in=asked.repeats)])
 
 
-def _deadline(asked: Asked, at: datetime) -> datetime | None:
-    seconds = asked.stored.requirement.deadline_seconds
+def _after(asked: Asked, at: datetime, seconds: int | None) -> datetime | None:
     if asked.kind == ReviewRequest.Kind.UNKNOWN or seconds is None:
         return None
     return at + timedelta(seconds=seconds)
@@ -121,13 +133,3 @@ def _next_number(workspace_id: uuid.UUID) -> int:
     """The next number people use for a request; the row lock keeps two transactions apart."""
     Workspace.objects.filter(pk=workspace_id).update(request_numbers=F("request_numbers") + 1)
     return Workspace.objects.values_list("request_numbers", flat=True).get(pk=workspace_id)
-
-
-def _tell(row: ReviewRequest, asked: Asked) -> None:
-    """One e-mail to everybody who may decide it; managers only look."""
-    members = Member.objects.filter(
-        teams__in=Team.objects.filter(pk__in=asked.stored.teams), is_active=True, person__is_active=True
-    ).exclude(role="manager")
-    addresses = sorted(set(members.values_list("person__email", flat=True)))
-    subject, body = waiting_mail(row)
-    queue_email(workspace=row.workspace, to=addresses, subject=subject, body=body)

@@ -12,16 +12,37 @@ from reviewhub.policies.rules import VERDICTS, Requirement
 UNKNOWN = ("happened", "did_not_happen", "skip")
 
 
+class StandIn(BaseModel):
+    """Whom a step of the escalation added: a team, or the managers where `team` is None."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    team: uuid.UUID | None
+    stages: tuple[int, ...]
+
+
 class Stored(BaseModel):
-    """The requirement that policy named, the teams that may decide, and why people are asked."""
+    """The requirement that policy named, the teams that may decide, and why people are asked.
+
+    `teams` are those of its stages and `step_teams` those of the steps of its escalation, in their order (None: the
+    managers). `stand_ins` are those that steps have added so far, with the stages in which each may decide.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     requirement: Requirement
     teams: tuple[uuid.UUID, ...]
+    step_teams: tuple[uuid.UUID | None, ...] = ()
+    stand_ins: tuple[StandIn, ...] = ()
     policy_version: int = 0
     rule: str = ""
     text: str = ""
+
+    def asked_at(self, turn: int) -> tuple[uuid.UUID, ...]:
+        """The teams whose turn this is, each once."""
+        found = (team for team, at in zip(self.teams, self.requirement.turns, strict=True) if at == turn)
+        return tuple(dict.fromkeys(found))
 
     def decisions(self, kind: str) -> tuple[str, ...]:
         """The answers that are possible to a request of this kind; rejecting an approval always is."""

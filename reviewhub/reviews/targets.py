@@ -15,7 +15,12 @@ from reviewhub.runs.models import Run
 def request_target(row: ReviewRequest) -> Target:
     """A request belongs to every team that its requirement names or once named."""
     teams = frozenset(team.pk for team in row.teams.all())
-    return Target(workspace_id=row.workspace_id, team_ids=teams, agent_id=row.agent_id)
+    return Target(
+        workspace_id=row.workspace_id,
+        team_ids=teams,
+        agent_id=row.agent_id,
+        asks_managers=row.asks_managers,
+    )
 
 
 def run_target(run: Run) -> Target:

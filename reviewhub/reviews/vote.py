@@ -19,6 +19,9 @@ from reviewhub.reviews.kinds import RequestVoted
 from reviewhub.reviews.lock import LockedRequest
 from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
+from reviewhub.reviews.seating import pack, unpack
+from reviewhub.reviews.seats import Seat
+from reviewhub.reviews.turn import ask_next, waits_for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +33,16 @@ class Counted:
     resolution: rules.Resolution | None
 
 
-def vote(*, locked: LockedRequest, member: Member, body: wire.DecideBody, actor: Actor) -> str:
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """What a vote may count for, and the same in words: which teams, and in whose place."""
+
+    seats: tuple[Seat, ...]
+    for_teams: str
+    in_place_of: str
+
+
+def vote(*, locked: LockedRequest, member: Member, body: wire.DecideBody, place: Place, actor: Actor) -> str:
     """Writes a member's vote on the current version.
 
     While the request is open they may change their mind: what they said before is void from now on.
@@ -56,6 +68,9 @@ def vote(*, locked: LockedRequest, member: Member, body: wire.DecideBody, actor:
         digest=row.digest,
         message=body.message,
         note=body.note,
+        seats=pack(place.seats),
+        for_teams=place.for_teams[:400],
+        in_place_of=place.in_place_of[:200],
     )
     return before.verdict if before is not None else ""
 
@@ -66,16 +81,21 @@ def count(
     stored: Stored,
     member: Member,
     body: wire.DecideBody,
+    place: Place,
+    turn: int,
     instead_of: str,
     actor: Actor,
 ) -> Counted:
-    """Counts the votes of a locked request, keeps the number of approvals on it, and records the vote of `member`.
+    """Counts the votes of a locked request, keeps on it how far it is, and records the vote of `member`. When their
+    vote completes a turn, whoever comes next is asked.
 
     Args:
+        turn: whose turn it was before this vote.
         instead_of: what they said before, as `vote` gave it.
     """
     row, verdict = locked.request, body.type.value
     votes, tally = votes_of(row), tallied(row, stored)
+    resolution = rules.resolve(stored.requirement, votes, version=row.version)
     record(
         "request.voted",
         workspace_id=row.workspace_id,
@@ -95,20 +115,25 @@ def count(
             note=body.note,
             approvals=row.approvals,
             needed=stored.requirement.approvals,
+            for_teams=place.for_teams,
+            in_place_of=place.in_place_of,
         ),
     )
+    if resolution is None and tally.turn > turn:
+        ask_next(row, stored, tally.turn)
     return Counted(
         counts=verdict == "respond" or member.pk in {*tally.approvals, *tally.denials},
         needed=tally.needed,
-        resolution=rules.resolve(stored.requirement, votes, version=row.version),
+        resolution=resolution,
     )
 
 
 def tallied(row: ReviewRequest, stored: Stored) -> rules.Tally:
-    """How far a locked request has come by its votes; the number of approvals is kept on it for the queue."""
+    """How far a locked request has come by its votes; the number of approvals, and whose turn it is, are kept on it
+    for the queue."""
     tally = rules.tally(stored.requirement, votes_of(row), version=row.version)
-    row.approvals = len(tally.approvals)
-    ReviewRequest.objects.filter(pk=row.pk).update(approvals=row.approvals)
+    row.approvals, row.waits_for = len(tally.approvals), waits_for(stored, tally)
+    ReviewRequest.objects.filter(pk=row.pk).update(approvals=row.approvals, waits_for=row.waits_for)
     return tally
 
 
@@ -121,6 +146,7 @@ def votes_of(row: ReviewRequest) -> list[rules.Vote]:
             verdict=cast("Verdict", found.verdict),
             version=found.version,
             at=found.created_at,
+            seats=unpack(found.seats),
         )
         for found in rows
     ]

@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 
-from reviewhub.accounts.actors import actor_for
+from reviewhub.accounts.actors import actor_for, signed_in_at
 from reviewhub.accounts.models import Member, Person
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, require
 from reviewhub.core.actors import Actor
@@ -110,4 +110,5 @@ def posted(view: View) -> View:
 
 def actor(request: HttpRequest, caller: MemberCaller) -> Actor:
     """The member as whoever does something on a page."""
-    return actor_for(caller, source="page", ip=request.META.get("REMOTE_ADDR", ""))
+    ip = request.META.get("REMOTE_ADDR", "")
+    return actor_for(caller, source="page", ip=ip, signed_in_at=signed_in_at(request.session))

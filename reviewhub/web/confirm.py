@@ -8,12 +8,12 @@ from reviewhub_agents import wire
 
 from reviewhub.core.display.changed import Differences, differences
 from reviewhub.core.display.masking import write_only_paths
-from reviewhub.core.display.sentence import pack, plain, unpack
+from reviewhub.core.display.sentence import pack
+from reviewhub.policies.requirement import Requirement
+from reviewhub.reviews.assurance import word_of
 from reviewhub.reviews.edit import prepare
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.web.evidence import Evidence
-
-WORD_CHARACTERS = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ def confirmation(row: ReviewRequest, shown: Evidence, body: wire.DecideBody) -> 
         return Confirmation(
             sentence=row.sentence,
             digest=row.digest,
-            word=_word(row, row.sentence, row.risk),
+            word=_word(row, row.sentence, row.risk, shown.requirement.requirement),
             changes=Differences(),
             approvals=row.approvals + 1,
             needed=row.approvals_needed,
@@ -60,7 +60,7 @@ def confirmation(row: ReviewRequest, shown: Evidence, body: wire.DecideBody) -> 
     return Confirmation(
         sentence=sentence,
         digest=edit.digest,
-        word=_word(row, sentence, edit.risk),
+        word=_word(row, sentence, edit.risk, needed),
         changes=differences(shown.text, edit.arguments, secret_paths=secret),
         # An edit begins the votes anew, with its author's own unless four eyes are required.
         approvals=0 if needed.four_eyes else 1,
@@ -68,17 +68,14 @@ def confirmation(row: ReviewRequest, shown: Evidence, body: wire.DecideBody) -> 
     )
 
 
-def is_irreversible(row: ReviewRequest) -> bool:
-    """Whether running it cannot be undone or repeated, so that the form asks once more."""
-    return row.tool_call.effect == "once" and row.kind == ReviewRequest.Kind.APPROVAL
+def is_asked(row: ReviewRequest, shown: Evidence) -> bool:
+    """Whether the form asks once more: running it cannot be undone or repeated, or the rule wants a word typed."""
+    is_once = row.tool_call.effect == "once" or shown.requirement.requirement.typed_confirmation
+    return is_once and row.kind == ReviewRequest.Kind.APPROVAL
 
 
-def _word(row: ReviewRequest, sentence: str, risk: str) -> str:
-    """What must be typed before a call with a failed check, or of critical risk, is approved."""
-    if not (row.failed_checks or risk == "critical"):
+def _word(row: ReviewRequest, sentence: str, risk: str, needed: Requirement) -> str:
+    """What must be typed before a call is approved that has a failed check or critical risk, or whose rule says so."""
+    if not (row.failed_checks or risk == "critical" or needed.typed_confirmation):
         return ""
-    for part in unpack(sentence):
-        word = plain((part,))
-        if part.strong and word == part.text.strip() and 0 < len(word) <= WORD_CHARACTERS:
-            return word
-    return str(row.number)
+    return word_of(sentence, row.number)

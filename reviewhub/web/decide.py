@@ -12,15 +12,19 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
+from django.views.decorators.debug import sensitive_post_parameters
 from reviewhub_agents import canonical, wire
 from reviewhub_agents.canonical import BadJson
 
 from reviewhub.accounts.acting import NotAnyMore
+from reviewhub.accounts.actors import mark_signed_in
 from reviewhub.accounts.permissions import Action, MemberCaller, require
+from reviewhub.accounts.sign_in import sign_in
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Conflict, Invalid, ReviewHubError
 from reviewhub.core.limits import limits, parse_sent
 from reviewhub.reviews.ask import ask as ask_agent
+from reviewhub.reviews.assurance import check_signed_in, must_sign_in
 from reviewhub.reviews.claim import claim as claim_request
 from reviewhub.reviews.comment import comment as comment_on
 from reviewhub.reviews.decide import decide as decide_request
@@ -34,7 +38,7 @@ from reviewhub.reviews.rows import Row
 from reviewhub.reviews.states import RequestState
 from reviewhub.reviews.targets import request_target
 from reviewhub.web.access import actor, page, posted
-from reviewhub.web.confirm import Confirmation, confirmation, is_irreversible
+from reviewhub.web.confirm import Confirmation, confirmation, is_asked
 from reviewhub.web.evidence import Evidence, evidence
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import show
@@ -67,6 +71,7 @@ def _again(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, error
     return render_review(request, caller, row, typed=_with(typed, words(error)), status=error.status)
 
 
+@sensitive_post_parameters("password")
 @posted
 @page(Action.REQUEST_DECIDE, of=find, again=_again)
 def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
@@ -89,6 +94,7 @@ def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
             check_open(row)
             check_shown(row, version=body.version, digest=body.digest)
             _take(request, caller, row)
+            _password(request, caller, row, shown, body)
             asked = _confirm(given, row, shown, body)
             if asked is not None:
                 return render_review(request, caller, row, typed=replace(typed, confirmation=asked))
@@ -203,7 +209,7 @@ def _read(given: QueryDict, row: ReviewRequest, shown: Evidence) -> tuple[Typed,
         "version": canonical.Number(_digits(given.get("version", ""))),
         "digest": given.get("digest", ""),
     }
-    for name in ("message", "note"):
+    for name in ("message", "note", "confirm"):
         if text := given.get(name, "").replace("\r\n", "\n").strip():
             tree[name] = text
     errors: list[str] = []
@@ -264,11 +270,30 @@ def _confirm(
     given: QueryDict, row: ReviewRequest, shown: Evidence, body: wire.DecideBody
 ) -> Confirmation | None:
     """The one more step of an irreversible call, while it is missing or was about something else."""
-    if body.type not in (wire.Verdict.APPROVE, wire.Verdict.EDIT) or not is_irreversible(row):
+    if body.type not in (wire.Verdict.APPROVE, wire.Verdict.EDIT) or not is_asked(row, shown):
         return None
     asked = confirmation(row, shown, body)
     is_sure = given.get("sure") == asked.digest
     return None if is_sure and asked.word in ("", given.get("confirm", "").strip()) else asked
+
+
+def _password(
+    request: HttpRequest, caller: MemberCaller, row: ReviewRequest, shown: Evidence, body: wire.DecideBody
+) -> None:
+    """Takes the password that an approval needs once more, before anything is confirmed.
+
+    Raises:
+        WrongPassword, SlowDown: as at sign-in.
+        SignInAgain: there is none in the form.
+    """
+    if row.kind != ReviewRequest.Kind.APPROVAL:
+        return
+    password = request.POST.get("password", "")
+    if password and must_sign_in(shown.requirement.requirement, actor(request, caller)):
+        email, address = caller.member.person.email, request.META.get("REMOTE_ADDR", "")
+        sign_in(email=email, password=password, address=address)
+        mark_signed_in(request.session)
+    check_signed_in(shown.requirement.requirement, body, actor(request, caller))
 
 
 def _take(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> None:
@@ -313,7 +338,8 @@ def _with(typed: Typed, errors: list[str]) -> Typed:
 
 def _told(row: ReviewRequest, mode: str, out: wire.DecideOut) -> str:
     if out.state == "pending":
-        return f"Recorded, #{row.number} still waits: {row.approvals_needed} approvals are needed."
+        fresh = by_number(row.workspace_id, row.number)
+        return f"Recorded: {fresh.approvals} of {fresh.approvals_needed}. #{row.number} waits for {fresh.waits_for}."
     pause = row.tool_call.pause
     if pause is not None:
         pause.refresh_from_db()

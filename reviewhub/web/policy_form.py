@@ -15,9 +15,12 @@ from reviewhub_agents import canonical
 from reviewhub.core.errors import Invalid
 from reviewhub.policies.difference import Field
 from reviewhub.policies.model import MAX_EXPRESSION
+from reviewhub.policies.requirement import MOST_STAGES, MOST_STEPS, Escalation, Stage
 from reviewhub.policies.rules import Condition, Policy, Rule
-from reviewhub.web import policy_conditions
+from reviewhub.web import policy_conditions, policy_stages
 from reviewhub.web.policy_conditions import MOST_CONDITIONS, ConditionForm
+from reviewhub.web.policy_stages import StageForm, StepForm
+from reviewhub.web.policy_times import duration_words, seconds_of, whole
 
 MOST_RULES = 200
 VERDICTS = ("approve", "edit", "reject", "respond")
@@ -28,9 +31,7 @@ ACTIONS = (
     ("observe", "Let it run, mark it for a later look"),
     ("deny", "Deny"),
 )
-LONGEST = 366 * 86_400
-UNITS = {"m": 60, "h": 3600, "d": 86_400}
-_DURATION = re.compile(r"\s*(\d{1,6})\s*([smhd]?)\s*")
+_SCOPE = ("agent", "agent_team", "environment", "expression", "place")
 _BUTTON = re.compile(r"(up|down|remove)-(\d{1,3})")
 
 
@@ -48,11 +49,18 @@ class RuleForm:
     action: str = "require"
     team: str = ""
     approvals: str = "1"
+    more: tuple[StageForm, ...] = ()
+    """The stages after the first, which `team` and `approvals` are."""
     deny_threshold: str = "1"
     deadline: str = ""
+    remind: str = ""
     on_timeout: str = "deny"
+    escalation: tuple[StepForm, ...] = ()
     allowed: tuple[str, ...] = VERDICTS
     four_eyes: bool = False
+    locked: str = ""
+    sign_in: str = ""
+    typed: bool = False
     is_new: bool = False
     """It was added just now; the page goes to it."""
 
@@ -72,6 +80,21 @@ class RuleForm:
         return (*self.when, ConditionForm()) if len(self.when) < MOST_CONDITIONS else self.when
 
     @property
+    def stage_lines(self) -> tuple[StageForm, ...]:
+        """The stages after the first, and an empty line for one more."""
+        return (*self.more, StageForm()) if len(self.more) < MOST_STAGES - 1 else self.more
+
+    @property
+    def step_lines(self) -> tuple[StepForm, ...]:
+        """The steps of the escalation, and an empty line for one more."""
+        return (*self.escalation, StepForm()) if len(self.escalation) < MOST_STEPS else self.escalation
+
+    @property
+    def asks_more(self) -> bool:
+        """Whether it says more than who approves until when."""
+        return bool(self.more or self.escalation or self.locked or self.sign_in or self.remind or self.typed)
+
+    @property
     def lets_run(self) -> bool:
         """Whether it is for registered tools only."""
         return self.action in ("allow", "observe")
@@ -88,13 +111,19 @@ class RuleForm:
             when=tuple(map(ConditionForm.of, rule.when)),
             expression=rule.expression or "",
             action=rule.action,
-            team=rule.team or "",
-            approvals=str(rule.approvals),
+            team=rule.asks[0].team or "",
+            approvals=str(rule.asks[0].approvals),
+            more=policy_stages.stage_forms(rule.asks[1:]),
             deny_threshold=str(rule.deny_threshold),
             deadline=duration_words(rule.deadline_seconds),
+            remind=duration_words(rule.remind_seconds),
             on_timeout=rule.on_timeout,
+            escalation=policy_stages.step_forms(rule.escalation),
             allowed=rule.allowed_decisions,
             four_eyes=rule.four_eyes,
+            locked=", ".join(rule.locked_fields),
+            sign_in=str(rule.sign_in_minutes or ""),
+            typed=rule.typed_confirmation,
         )
 
     def tree(self) -> dict[str, Any]:
@@ -107,17 +136,28 @@ class RuleForm:
             found["when"] = [condition.tree() for condition in self.when]
         if self.action != "require":
             return found
-        if self.team:
-            found["team"] = self.team
-        found["approvals"] = _whole(self.approvals, "approvals")
-        found["deny_threshold"] = _whole(self.deny_threshold, "deny_threshold")
+        return found | self._required()
+
+    def _required(self) -> dict[str, Any]:
+        """What the action require takes beside."""
+        found = policy_stages.stages_tree(self.team, self.approvals, self.more)
+        found["deny_threshold"] = whole(self.deny_threshold, "deny_threshold")
         if self.deadline.strip():
             found["deadline_seconds"] = seconds_of(self.deadline)
             found["on_timeout"] = self.on_timeout
+        if self.remind.strip():
+            found["remind_seconds"] = seconds_of(self.remind, "remind_seconds")
+        if self.escalation:
+            found["escalation"] = policy_stages.steps_tree(self.escalation)
         if set(self.allowed) != set(VERDICTS):
             found["allowed_decisions"] = list(self.allowed)
-        if self.four_eyes:
-            found["four_eyes"] = True
+        if locked := [path.strip() for path in self.locked.split(",") if path.strip()]:
+            found["locked_fields"] = locked
+        if self.sign_in.strip():
+            found["sign_in_minutes"] = whole(self.sign_in, "sign_in_minutes")
+        for name, said in (("four_eyes", self.four_eyes), ("typed_confirmation", self.typed)):
+            if said:
+                found[name] = True
         return found
 
 
@@ -170,11 +210,17 @@ def _rule(given: Mapping[str, Any], lists: Any, prefix: str) -> RuleForm:
         action=text("action"),
         team=text("team"),
         approvals=text("approvals"),
+        more=policy_stages.read_stages(given, prefix),
         deny_threshold=text("deny_threshold"),
         deadline=text("deadline"),
+        remind=text("remind"),
         on_timeout=text("on_timeout"),
+        escalation=policy_stages.read_steps(given, prefix),
         allowed=tuple(one for one in VERDICTS if one in lists(f"{prefix}allowed")),
         four_eyes=bool(given.get(f"{prefix}four_eyes")),
+        locked=str(given.get(f"{prefix}locked", ""))[:4000],
+        sign_in=text("sign_in"),
+        typed=bool(given.get(f"{prefix}typed")),
     )
 
 
@@ -221,29 +267,6 @@ def _trees(layer: str, rules: list[RuleForm]) -> list[dict[str, Any]]:
     return trees
 
 
-def seconds_of(text: str) -> int:
-    """`15 m`, `2 h`, `1 d`, `90 s` or plain minutes as seconds. Raises Invalid."""
-    match = _DURATION.fullmatch(text)
-    if match is None:
-        raise Invalid.at("/deadline_seconds", "Write a time such as 15 m, 2 h or 1 d.")
-    seconds = int(match.group(1)) * {"s": 1, "": 60, **UNITS}[match.group(2)]
-    if not 1 <= seconds <= LONGEST:
-        raise Invalid.at(
-            "/deadline_seconds", f"Write a time of at least 1 s and at most {LONGEST // 86_400} d."
-        )
-    return seconds
-
-
-def duration_words(seconds: int | None) -> str:
-    """Seconds as the form takes them."""
-    if seconds is None:
-        return ""
-    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
-        if seconds % size == 0:
-            return f"{seconds // size} {unit}"
-    return f"{seconds} s"
-
-
 def field_words(field: Field) -> str:
     """One difference, such as `approvals: 1 → 2`."""
     name = field.name.replace("_seconds", "").replace("_", " ")
@@ -252,19 +275,17 @@ def field_words(field: Field) -> str:
 
 def _said(name: str, value: Any) -> str:
     if value is None:
-        return "none" if name == "deadline_seconds" else "the agent's" if name == "team" else "any"
-    if name == "deadline_seconds":
+        return "the agent's" if name == "team" else "any" if name in _SCOPE else "none"
+    if name.endswith("_seconds"):
         return duration_words(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if name == "when":
         return "; ".join(str(Condition.model_validate_json(canonical.dumps(one))) for one in value) or "any"
+    if name == "stages":
+        return ", then ".join(str(Stage(**one)) for one in value).replace(", then with ", " with ") or "none"
+    if name == "escalation":
+        return ", then ".join(f"{Escalation(**one)}" for one in value) or "none"
     if isinstance(value, list):
         return ", ".join(dict(VERDICT_WORDS).get(one, str(one)) for one in value)
     return dict(ACTIONS).get(value, str(value)) if name == "action" else str(value)
-
-
-def _whole(text: str, name: str) -> int:
-    if not (text.strip().isascii() and text.strip().isdecimal() and len(text.strip()) < 6):
-        raise Invalid.at(f"/{name}", "Write a whole number.")
-    return int(text)

@@ -33,6 +33,7 @@ ITEMS = (
     Item("tools", "Tools", "Tools", "tool", Action.TOOLS_READ),
     Item("agents", "Agents and keys", "Agents", "bot", Action.AGENTS_READ),
     Item("retention", "Retention", "Retention", "clock", Action.RETENTION_READ),
+    Item("stand-ins", "Stand-ins", "Stand-ins", "hand", Action.VOTES_LEND),
     Item("people", "People and teams", "People", "users", Action.PEOPLE_READ),
 )
 

@@ -31,12 +31,13 @@ from reviewhub.reviews.targets import request_target
 from reviewhub.runs.states import OPEN_BRANCH
 from reviewhub.toolcalls.models import Decision, ToolCall
 from reviewhub.toolcalls.states import DecisionType
-from reviewhub.web.access import page
+from reviewhub.web.access import actor, page
 from reviewhub.web.called import Called, called, outcome
 from reviewhub.web.confirm import Confirmation
 from reviewhub.web.evidence import Evidence, evidence
 from reviewhub.web.render import show
 from reviewhub.web.schema_fields import Field, escaped, fields, raw_text
+from reviewhub.web.sign_off import sign_off
 from reviewhub.web.talk import talk_in
 from reviewhub.web.templatetags.rh import did
 
@@ -122,7 +123,7 @@ def live(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Http
     `?version=` and `?open=` say what the page shows; the arguments and what is being typed are never replaced.
     """
     shown_version = request.GET.get("version", "")
-    context = _context(caller, row, Typed())
+    context = _context(request, caller, row, Typed())
     context |= {
         "is_closed_meanwhile": bool(request.GET.get("open")) and not context["is_open"],
         "is_changed_meanwhile": context["is_open"] and shown_version not in ("", str(row.version)),
@@ -160,13 +161,13 @@ def render_review(
     status: int = 200,
 ) -> HttpResponse:
     """The whole page, with the form as it was filled in."""
-    context = _context(caller, row, typed)
+    context = _context(request, caller, row, typed)
     if conflict is not None:
         context |= {"mode": "conflict", "conflict": conflict}
     return show(request, caller, "web/review.html", context, nav="queue", status=status)
 
 
-def _context(caller: MemberCaller, row: ReviewRequest, typed: Typed) -> dict[str, Any]:
+def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typed: Typed) -> dict[str, Any]:
     """What the page and its live parts are made of; the same number of queries for any request."""
     since = newest_event(caller.workspace_id)  # first: what comes later is told twice rather than never
     at = now()
@@ -191,6 +192,9 @@ def _context(caller: MemberCaller, row: ReviewRequest, typed: Typed) -> dict[str
         "takes_answer": is_open and not is_late and may_decide,
         "unreadable": unreadable(row.branch, agent=row.agent) if is_open else "",
         "can_reveal": shown.hides and allowed(caller, Action.SECRET_REVEAL, request_target(row)),
+        "signoff": sign_off(
+            row, shown.requirement, caller, who=actor(request, caller), votes=shown.counted, mode=mode
+        ),
         "modes": [(name, *MODES[name]) for name in modes],
         "mode": mode,
         "is_opened": asked != "",
@@ -291,8 +295,15 @@ def _deeds(row: ReviewRequest, shown: Evidence) -> list[Deed]:
     found = [Deed(row.created_at, row.agent_name, "gate", f"paused {why}")]
     for vote in shown.votes:
         void = f" (void: {vote.voided_because})" if vote.voided_at else ""
+        place = f" in the place of {vote.in_place_of}" if vote.in_place_of else ""
         found.append(
-            Deed(vote.created_at, vote.name, "", f"{did(vote.verdict)}{void}", vote.message or vote.note)
+            Deed(
+                vote.created_at,
+                vote.name,
+                "",
+                f"{did(vote.verdict)}{place}{void}",
+                vote.message or vote.note,
+            )
         )
     found += [Deed(one.created_at, one.name, "", "", one.text) for one in row.comments.order_by("created_at")]
     for question in row.questions.order_by("created_at"):

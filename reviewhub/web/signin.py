@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
+from reviewhub.accounts.actors import mark_signed_in
 from reviewhub.accounts.models import Person
 from reviewhub.accounts.queries import active_memberships
 from reviewhub.accounts.sign_in import sign_in
@@ -39,6 +40,7 @@ def signin(request: HttpRequest) -> HttpResponse:
         context = {"next": following, "email": email, "error": words(error)[0]}
         return render(request, "web/signin.html", context, status=error.status)
     login(request, person)
+    mark_signed_in(request.session)
     return redirect("/account" if person.must_change_password else following or "/")
 
 

@@ -27,6 +27,7 @@ from reviewhub.web import (
     rewrite,
     runs,
     signin,
+    stand_ins,
     tools,
 )
 
@@ -95,6 +96,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("<slug:slug>/people/<uuid:member_id>/disable", people.disable),
     path("<slug:slug>/people/<uuid:member_id>/enable", people.enable),
     path("<slug:slug>/people/<uuid:member_id>/password", people.new_password),
+    path("<slug:slug>/stand-ins", stand_ins.stand_ins),
+    path("<slug:slug>/stand-ins/lend", stand_ins.lend),
+    path("<slug:slug>/stand-ins/end", stand_ins.end),
     path("<slug:slug>/agents", agents.agents),
     path("<slug:slug>/agents/new", agents.new),
     path("<slug:slug>/agents/<uuid:agent_id>/budget", agent_budget.budget),

@@ -44,7 +44,7 @@ def person(role: str, *teams: uuid.UUID, active: bool = True, known: bool = True
         workspace=Workspace(id=NORTHWIND), person=Person(is_active=known), role=role, is_active=active
     )
     made = MemberCaller(member)
-    made.__dict__["team_ids"] = frozenset(teams)
+    made.__dict__.update(team_ids=frozenset(teams), lent_team_ids=frozenset())
     return made
 
 
@@ -77,6 +77,7 @@ TABLE = {
     Action.REQUEST_READ: ("rmaA", "maA", "rmaA"),
     Action.REQUEST_DECIDE: ("rA", "", ""),
     Action.REQUEST_CLAIM: ("rA", "", ""),
+    Action.VOTES_LEND: ("raA", "aA", "raA"),
     Action.REQUEST_COMMENT: ("rmaA", "maA", "rmaA"),
     Action.REQUEST_ASK: ("rmaA", "maA", "rmaA"),
     Action.RUN_READ: ("rmaAgs", "maA", "rmaAgs"),

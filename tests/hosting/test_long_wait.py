@@ -12,7 +12,7 @@ from django.contrib.sessions.models import Session
 from django.db.models import DateTimeField, F, Model
 from reviewhub_agents import canonical
 
-from reviewhub.accounts.models import AgentKey
+from reviewhub.accounts.models import AgentKey, Delegation
 from reviewhub.celery import SWEEPS
 from reviewhub.checkpoints.load import load_state
 from reviewhub.checkpoints.models import Leftover, StoreState
@@ -66,6 +66,7 @@ MOVED = (
     AgentKey,
     Attempt,
     Branch,
+    Delegation,
     Email,
     Grant,
     Halt,

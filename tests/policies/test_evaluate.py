@@ -30,7 +30,7 @@ def ask(agent: Agent, *calls: CallFacts, environment: str = "production") -> lis
 
 
 def needs_approval(answer: Resolved, agent: Agent) -> bool:
-    return (answer.action, answer.team_id) == ("require", agent.team_id)
+    return (answer.action, answer.team_ids) == ("require", (agent.team_id,))
 
 
 def test_each_call_is_answered_in_order_by_one_version(agent: Agent, put_in_force: Publish) -> None:
@@ -41,7 +41,7 @@ def test_each_call_is_answered_in_order_by_one_version(agent: Agent, put_in_forc
     assert [answer.action for answer in answers] == ["deny", "allow", "require"]
     assert [answer.rule for answer in answers] == ["No deletes", "Reads", None]
     assert {answer.policy_version for answer in answers} == {1}
-    assert [answer.team_id for answer in answers] == [None, None, agent.team_id]
+    assert [answer.team_ids for answer in answers] == [(), (), (agent.team_id,)]
 
 
 def test_the_rule_names_the_team(cast: Cast, agent: Agent, put_in_force: Publish) -> None:
@@ -49,7 +49,7 @@ def test_the_rule_names_the_team(cast: Cast, agent: Agent, put_in_force: Publish
         {"name": "Refunds", "tool": "refund", "action": "require", "team": "Finance", "approvals": 2}
     )
     (answer,) = ask(agent, CallFacts(tool="refund", registered=True, effect="once"))
-    assert answer.team_id == cast.finance.id
+    assert answer.team_ids == (cast.finance.id,)
     assert answer.requirement is not None
     assert answer.requirement.approvals == 2
 

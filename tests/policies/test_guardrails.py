@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 
 from reviewhub.core.errors import Invalid
 from reviewhub.policies.arguments import Arguments
-from reviewhub.policies.model import VERDICTS, Condition, Policy, Rule
+from reviewhub.policies.model import Condition, Policy, Rule
 from reviewhub.policies.reading import cautions, parse_policy
+from reviewhub.policies.requirement import VERDICTS, Escalation, Requirement, Stage
 from reviewhub.policies.rules import Answer, Call, evaluate, explain, possible
 
 STRICTNESS = {"allow": 0, "observe": 0, "require": 1, "deny": 2}
@@ -37,10 +39,17 @@ conditions = st.sampled_from(
 expressions = st.sampled_from([None, "args.a < 100", "environment == 'production'"])
 asks = st.fixed_dictionaries(
     {
-        "team": st.sampled_from([None, "Finance"]),
-        "approvals": st.integers(1, 3),
+        "stages": st.lists(
+            st.builds(Stage, team=st.sampled_from([None, "Finance", "Legal"]), approvals=st.integers(1, 2)),
+            min_size=1,
+            max_size=2,
+        ).map(tuple),
+        "escalation": st.sampled_from([(), (Escalation(after_seconds=1, team="Leads"),)]),
         "deny_threshold": st.integers(1, 3),
-        "deadline_seconds": st.integers(1, 100),
+        "deadline_seconds": st.integers(2, 100),
+        "locked_fields": st.sampled_from([(), ("a",)]),
+        "sign_in_minutes": st.sampled_from([None, 5, 60]),
+        "typed_confirmation": st.booleans(),
         "allowed_decisions": st.sampled_from([VERDICTS, ("approve", "reject"), ("reject", "edit")]),
         "four_eyes": st.booleans(),
     }
@@ -59,6 +68,9 @@ about = st.fixed_dictionaries(
 def some_rule(draw, actions=("allow", "observe", "require", "deny")):
     action = draw(st.sampled_from(actions))
     more = draw(asks) if action == "require" else {}
+    if more and draw(st.booleans()):  # the short form: one team, or none named
+        (first, *_) = more.pop("stages")
+        more |= {"team": first.team, "approvals": first.approvals}
     if action == "require" and "allow" in actions:
         more["on_timeout"] = draw(st.sampled_from(["deny", "allow"]))
     return draw(about) | {"action": action} | more
@@ -73,6 +85,24 @@ some_guardrails = st.lists(some_rule(actions=("require", "deny")), max_size=3).m
 calls = st.builds(call, st.sampled_from(["refund", "mail.send", "Refund"]), st.sampled_from(ARGUMENTS))
 
 
+def named_by(needed: Requirement) -> Counter[str]:
+    """How many approvals are asked of each team that some rule named."""
+    named: Counter[str] = Counter()
+    for stage in needed.stages:
+        if not stage.own:
+            named[stage.team] += stage.approvals
+    return named
+
+
+def asked_of(needed: Requirement, team: str) -> int:
+    return sum(stage.approvals for stage in needed.stages if stage.team == team)
+
+
+def stand_ins(needed: Requirement) -> set[tuple[str, str | None]]:
+    """Which team's approvals may be given by whom after an escalation."""
+    return {(team, step.team) for step in needed.escalation for team in step.for_teams or needed.teams()}
+
+
 def no_looser(before: Answer, after: Answer) -> bool:
     """Whether everything that `before` asked for is still asked for."""
     if STRICTNESS[after.action] != STRICTNESS[before.action]:
@@ -82,6 +112,11 @@ def no_looser(before: Answer, after: Answer) -> bool:
         return before.action == after.action
     return (
         new.approvals >= old.approvals
+        and all(asked_of(new, team) >= many for team, many in named_by(old).items())
+        and all((team, to) in stand_ins(old) or not asked_of(old, team) for team, to in stand_ins(new))
+        and set(new.locked_fields) >= set(old.locked_fields)
+        and (new.sign_in_minutes or 9999) <= (old.sign_in_minutes or 9999)
+        and new.typed_confirmation >= old.typed_confirmation
         and new.deny_threshold <= old.deny_threshold
         and (new.four_eyes or not old.four_eyes)
         and (new.on_timeout == "deny" or old.on_timeout == "allow")
@@ -151,6 +186,50 @@ def test_the_strictest_of_both_layers_wins():
     assert evaluate(policy, call("DROP_all")).text == "Guardrail Never denies it."
 
 
+SUPPORT_THEN_FINANCE = {"stages": [{"team": "Support", "approvals": 2}, {"team": "Finance"}]}
+JOINED = [
+    # why, what each guardrail and the rule ask, and what is asked then (the agent is of Support)
+    ("different teams are both asked", [{"team": "Finance"}, {"team": "Legal", "approvals": 2}], {},
+     "1 approval from Finance and 2 approvals from Legal"),
+    ("the same team is asked for the most", [{"team": "Finance"}, {"team": "Finance", "approvals": 2}], {},
+     "2 approvals from Finance"),
+    ("the rule's team is asked beside", [{"team": "Finance"}], {"team": "Legal"},
+     "1 approval from Finance and 1 approval from Legal"),
+    ("who names no team is met by those who do", [{"team": "Finance"}], {}, "1 approval from Finance"),
+    ("the agent's own team gives what they leave over", [{"team": "Finance"}], {"approvals": 3},
+     "1 approval from Finance and 2 approvals from Support"),
+    ("nobody names a team", [{"approvals": 2}, {}], {}, "2 approvals from Support"),
+    ("stages stay in order", [SUPPORT_THEN_FINANCE, {"team": "Finance", "approvals": 2}], {},
+     "2 approvals from Support, then 2 approvals from Finance"),
+    ("and others stand beside the first", [SUPPORT_THEN_FINANCE, {"team": "Legal"}], {},
+     "2 approvals from Support and 1 approval from Legal, then 1 approval from Finance"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "guardrails", "below", "asked"), JOINED, ids=[row[0] for row in JOINED])
+def test_what_several_ask_for_together(why, guardrails, below, asked):
+    lines = [{"name": f"g{at}", "tool": "*", "action": "require"} | one for at, one in enumerate(guardrails)]
+    rules = [{"name": "r", "tool": "*", "action": "require"} | below]
+    answer = evaluate(parse_policy(json.dumps({"guardrails": lines, "rules": rules})), call())
+    assert str(answer.requirement) == asked
+
+
+def test_a_ladder_stands_in_for_those_only_who_let_it():
+    leads = (Escalation(after_seconds=60, team="Leads"),)
+    asks = (
+        {"team": "Finance"},
+        {"team": "Legal", "escalation": leads},
+        {"team": "Finance", "escalation": leads},
+    )
+    for taken, stands_in_for in (((0, 1), ("Legal",)), ((0, 2), None), ((1, 2), ("Finance", "Legal"))):
+        guardrails = tuple(rule(f"g{at}", **asks[at]) for at in taken)
+        free = Policy(guardrails=guardrails, rules=(rule("Free", action="allow"),))
+        needed = evaluate(free, call()).requirement
+        assert needed is not None
+        found = [tuple(sorted(step.for_teams)) for step in needed.escalation]
+        assert found == ([stands_in_for] if stands_in_for else [])
+
+
 def test_a_guardrail_that_cannot_be_decided_holds():
     on_amount = {"when": (Condition(path="a", test="is_over", value=500),)}
     free = rule("Free", action="allow")
@@ -189,6 +268,20 @@ def test_a_rule_that_cannot_be_decided_holds_whatever_comes_after_it():
                     {"name": "B", "tool": "*", "action": "allow"}]}, "has no place"),
         ({"rules": [{"name": "A", "tool": "*", "action": "deny",
                      "when": [{"path": "a", "test": "is_over", "value": "5"}]}]}, "needs a number"),
+        ({"rules": [{"name": "A", "tool": "*", "action": "require", "approvals": 2, "stages": [{}]}]},
+         "one stage alone"),
+        ({"rules": [{"name": "A", "tool": "*", "action": "require", "stages": [{"together": True}]}]},
+         "none before it"),
+        ({"rules": [{"name": "A", "tool": "*", "action": "require", "remind_seconds": 9, "deadline_seconds": 9}]},
+         "less than deadline"),
+        ({"rules": [{"name": "A", "tool": "*", "action": "require", "deadline_seconds": 9,
+                     "escalation": [{"after_seconds": 9, "managers": True}]}]}, "before the deadline"),
+        ({"rules": [{"name": "A", "tool": "*", "action": "require",
+                     "escalation": [{"after_seconds": 9, "team": "B"}, {"after_seconds": 9, "team": "C"}]}]},
+         "step 2 of escalation has to come after"),
+        ({"rules": [{"name": "A", "tool": "*", "action": "require", "escalation": [{"after_seconds": 9}]}]},
+         "a team, or managers"),
+        ({"rules": [{"name": "A", "tool": "*", "action": "allow", "sign_in_minutes": 5}]}, "belongs to the action"),
     ],
 )  # fmt: skip
 def test_what_is_no_policy(policy, said):

@@ -78,7 +78,7 @@ def test_the_first_rule_that_matches_answers(call, action, name, position):
 
 def test_no_policy_means_one_approval_of_the_agents_team():
     answer = evaluate(policy(), replace(REFUND, tool="exfiltrate_data", registered=False, effect=None))
-    assert answer.requirement == Requirement(team="Support")
+    assert answer.requirement == Requirement.of_own_team("Support")
     assert answer.text == (
         "1 approval from Support: no rule matches; the tool is not registered (its agent has to register it with"
         " PUT /tools/…)."

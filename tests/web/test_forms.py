@@ -75,6 +75,8 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "policy/draft/backtest/cancel": ("alice", {}, "", ("backtest",)),
     "policy/draft/discard": ("alice", {}, "", ("draft",)),
     "policy/draft/publish": ("alice", {}, "", ("draft", "note", "base")),
+    "stand-ins/lend": ("bob", {}, "", ("to", "starts_at", "ends_at")),
+    "stand-ins/end": ("bob", {}, "", ("delegation",)),
     "people/invite": ("alice", {"email": "new@example.com", "role": "reviewer"}, "name", ("name", "email", "teams")),
     "people/teams": ("alice", {}, "name", ("name",)),
     "people/<uuid:member_id>/change": ("alice", {"role": "reviewer"}, "", ("role", "teams")),

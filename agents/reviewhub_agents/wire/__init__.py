@@ -175,7 +175,18 @@ from .runs import (
     SpentOut,
     TouchedCall,
 )
-from .tools import ExplainBody, ExplainOut, PartOut, RequirementOut, Retry, StepOut, ToolOut, ToolRegister
+from .tools import (
+    EscalationOut,
+    ExplainBody,
+    ExplainOut,
+    PartOut,
+    RequirementOut,
+    Retry,
+    StageOut,
+    StepOut,
+    ToolOut,
+    ToolRegister,
+)
 
 __all__ = [
     "MAX_BULK",
@@ -232,6 +243,7 @@ __all__ = [
     "EnterOut",
     "EraseBody",
     "EraseOut",
+    "EscalationOut",
     "EventList",
     "EventOut",
     "Evidence",
@@ -329,6 +341,7 @@ __all__ = [
     "SleepBody",
     "SleepOut",
     "SpentOut",
+    "StageOut",
     "StateSchemaIn",
     "StateSchemaNamed",
     "StateSchemaOut",

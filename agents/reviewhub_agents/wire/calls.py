@@ -153,12 +153,14 @@ class GrantOut(Wire):
 
 
 class VoteOut(Wire):
-    """One person's verdict on one version."""
+    """One person's verdict on one version, for which teams, and in whose place if in somebody's."""
 
     name: Title
     type: VerdictField
     version: Positive
     at: Time
+    for_teams: Text = ""
+    in_place_of: Title = ""
 
 
 class QuestionOut(Wire):

@@ -186,6 +186,7 @@ class RequestRow(Wire):
     url: str
     approvals: Count = 0
     approvals_needed: Positive = 1
+    waits_for: Text = ""
     failed_checks: Count = 0
     deadline_at: Time | None = None
     claimed_by: Title | None = None
@@ -220,6 +221,9 @@ class RequestDetail(RequestRow):
     allowed_decisions: list[AllowedDecisionField] = []
     because: Because | None = None
     requirement: RequirementOut | None = None
+    confirm_with: Title | None = Field(
+        default=None, description="What `confirm` has to say when this is approved."
+    )
     checkpoint: Id | None = None
     branch: Id | None = None
     on_timeout: Name = "deny"

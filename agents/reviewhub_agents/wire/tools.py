@@ -9,7 +9,7 @@ from pydantic import Field
 from .base import Wire
 from .calls import Arguments, Because, Check
 from .enums import Effect, EffectField, PolicyOutcomeField, RiskField
-from .fields import MAX_ITEMS, Count, Digest, Duration, JsonObject, Labels, Name, Positive, Text, Title
+from .fields import MAX_ITEMS, Count, Digest, Duration, JsonObject, Label, Labels, Name, Positive, Text, Title
 
 
 class Retry(Wire):
@@ -59,14 +59,43 @@ class ExplainBody(Arguments):
     facts: JsonObject = {}
 
 
-class RequirementOut(Wire):
-    """The sign-off that a call needs."""
+class StageOut(Wire):
+    """One team and how many of it have to approve. A stage is asked after the one before it, or `together` with it.
+
+    Of a request, `approved_by` are those whose approvals it rests on so far, and `asked` says whether it is its turn.
+    """
 
     team: Title
     approvals: Positive
+    together: bool = False
+    approved_by: list[Title] = []
+    asked: bool = False
+
+
+class EscalationOut(Wire):
+    """Whom a step adds when nobody answers, and how long after the request."""
+
+    after: Duration
+    to: Title
+    managers: bool = False
+    taken: bool = False
+
+
+class RequirementOut(Wire):
+    """The sign-off that a call needs. `team` is the one that is asked first, `approvals` are those of all stages."""
+
+    team: Title
+    approvals: Positive
+    stages: list[StageOut] = []
     denials: Positive = 1
     deadline: Duration | None = None
     on_timeout: Annotated[str, Field(pattern="^(deny|allow)$")] = "deny"
+    four_eyes: bool = False
+    locked_fields: list[Label] = []
+    sign_in_minutes: Positive | None = None
+    typed_confirmation: bool = False
+    reminder: Duration | None = None
+    escalation: list[EscalationOut] = []
 
 
 class PartOut(Wire):

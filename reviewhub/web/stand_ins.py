@@ -1,0 +1,104 @@
+"""Who votes in whose place, and one's own: from when until when."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from reviewhub.accounts.delegate import delegate
+from reviewhub.accounts.lent import DECIDING_ROLES, lent_to
+from reviewhub.accounts.models import Delegation, Member
+from reviewhub.accounts.permissions import Action, MemberCaller
+from reviewhub.accounts.take_back import take_back
+from reviewhub.core.errors import Invalid
+from reviewhub.web.access import actor, page
+from reviewhub.web.forms import words
+from reviewhub.web.render import show
+
+SHOWN = 100
+
+
+@require_safe
+@page(Action.VOTES_LEND)
+def stand_ins(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """One's own stand-ins, and for whom one stands in."""
+    return _page(request, caller)
+
+
+def _page(
+    request: HttpRequest, caller: MemberCaller, *, errors: list[str] | None = None, status: int = 200
+) -> HttpResponse:
+    member = caller.member
+    rows = Delegation.objects.filter(Q(member=member) | Q(to=member)).select_related(
+        "member__person", "to__person"
+    )
+    others = Member.objects.filter(
+        workspace_id=caller.workspace_id, is_active=True, person__is_active=True, role__in=DECIDING_ROLES
+    ).exclude(pk=member.pk)
+    context: dict[str, Any] = {
+        "rows": rows.order_by("-ends_at", "pk")[:SHOWN],
+        "others": others.select_related("person").order_by("person__name", "pk"),
+        "lent": lent_to(member),
+        "errors": errors or [],
+        "given": request.POST,
+    }
+    return show(request, caller, "web/stand_ins.html", context, nav="stand-ins", status=status)
+
+
+def _again(request: HttpRequest, caller: MemberCaller, error: Invalid) -> HttpResponse:
+    return _page(request, caller, errors=words(error), status=error.status)
+
+
+@require_POST
+@page(Action.VOTES_LEND, again=_again)
+def lend(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """Lets somebody vote in one's place."""
+    given = request.POST
+    chosen = _id(given.get("to", ""))
+    to = Member.objects.filter(workspace_id=caller.workspace_id, pk=chosen).first() if chosen else None
+    if to is None:
+        raise Invalid.at("/to", "Choose who votes in your place.")
+    made = delegate(
+        member=caller.member,
+        to=to,
+        starts_at=_moment(given.get("starts_at", ""), "starts_at"),
+        ends_at=_moment(given.get("ends_at", ""), "ends_at"),
+        actor=actor(request, caller),
+    )
+    messages.success(request, f"{made.to.person.name} votes in your place while it lasts.")
+    return redirect(f"/{caller.member.workspace.slug}/stand-ins")
+
+
+@require_POST
+@page(Action.VOTES_LEND, again=_again)
+def end(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """Takes one's votes back."""
+    row = _id(request.POST.get("delegation", ""))
+    if row is None:
+        raise Invalid.at("/delegation", "Say which one ends.")
+    take_back(delegation_id=row, member=caller.member, actor=actor(request, caller))
+    messages.success(request, "Your votes are your own again.")
+    return redirect(f"/{caller.member.workspace.slug}/stand-ins")
+
+
+def _moment(text: str, field: str) -> datetime:
+    """A time as browsers send it, taken as UTC. Raises Invalid."""
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise Invalid.at(f"/{field}", "Write a day and a time, such as 2026-12-24T08:00.") from error
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _id(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
