@@ -85,7 +85,8 @@ class Tally:
             self.waits_then += 1
         else:
             self.waits_now += 1
-        self.teams.setdefault(needed.team, [0, 0])[at] += needed.approvals
+        for stage in needed.stages:
+            self.teams.setdefault(stage.team, [0, 0])[at] += stage.approvals
 
     def _still_held(self, key: str, decided: str) -> None:
         if key not in self.tools and len(self.tools) >= MOST_TOOLS:
