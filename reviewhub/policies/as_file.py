@@ -11,10 +11,10 @@ from reviewhub.core.yaml_text import Read, read_yaml, write_yaml
 from reviewhub.policies.model import Condition, Policy, Rule
 from reviewhub.policies.places import place_words
 from reviewhub.policies.reading import MAX_POLICY_BYTES, parse_policy, policy_text
+from reviewhub.policies.requirement import Escalation, Stage
 
-_ORDER = {
-    name: at for at, name in enumerate((*Policy.model_fields, *Rule.model_fields, *Condition.model_fields))
-}
+_FIELDS = (Policy, Rule, Stage, Escalation, Condition)
+_ORDER = {name: at for at, name in enumerate(name for model in _FIELDS for name in model.model_fields)}
 
 
 class File:
