@@ -77,8 +77,12 @@ class Command(BaseCommand):
 
 
 def python_path() -> str:
-    """Lets the programs run from the source folder too, where neither distribution need be installed."""
-    return os.pathsep.join([str(settings.BASE_DIR), str(settings.BASE_DIR / "agents")])
+    """Lets the programs run from the source folder too, where neither distribution need be installed.
+
+    What was there already stays behind it: own graphs (HOSTED_GRAPHS) may lie anywhere.
+    """
+    ours = [str(settings.BASE_DIR), str(settings.BASE_DIR / "agents")]
+    return os.pathsep.join([*ours, *filter(None, [os.environ.get("PYTHONPATH", "")])])
 
 
 def programs(*, address: str, fd: int, logs: Path | None) -> list[Program]:
