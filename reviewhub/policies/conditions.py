@@ -92,6 +92,14 @@ _NUMBERS: dict[str, Callable[[Decimal, Decimal], bool]] = {
 }
 
 
+def amount_of(given: Any) -> Decimal | None:
+    """The number that the tests for numbers see in a value; None where they see none."""
+    try:
+        return _decimal(given)
+    except (Inexact, _Undecided):
+        return None
+
+
 def _decimal(given: Any) -> Decimal:
     """A number, or a text that is nothing but a decimal number, as amounts of money should be sent."""
     if isinstance(given, Number):

@@ -61,6 +61,8 @@ PAGES: dict[str, tuple[str, str]] = {
     "policy": ("get", "ok ok ok ok"),
     "policy/edit": ("get", "ok 403 403 403"),
     "policy/publish": ("post", "ok 403 403 403"),
+    "policy/suggestions": ("get", "ok 403 403 403"),
+    "policy/suggestions/take-up": ("post", "404 403 403 403"),
     "policy/roll-back": ("post", "404 403 403 403"),
     "policy/draft": ("get", "ok 403 403 403"),
     "policy/draft/shadow": ("post", "ok 403 403 403"),

@@ -69,6 +69,7 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "policy/publish": (
         "alice", {**RULE, **TRY, "do": "publish"}, "note", ("note", *RULE, *TRY),
     ),
+    "policy/suggestions/take-up": ("alice", {}, "", ("key",)),
     "policy/roll-back": ("alice", {"number": "1", "base": "2"}, "", ("note", "number", "base")),
     "policy/draft/shadow": ("alice", {"do": "start"}, "", ("draft", "do")),
     "policy/draft/backtest": ("alice", {"days": "30"}, "", ("draft", "days")),
