@@ -28,6 +28,7 @@ SWEEPS = (
     "reviewhub.gates.tasks.sweep_overtime",
     "reviewhub.deliveries.tasks.send_due",
     "reviewhub.insights.tasks.sweep",
+    "reviewhub.audit.tasks.seal",
 )
 """What beat starts every SWEEP_SECONDS, and every worker once when it is ready."""
 BLOBS = "reviewhub.checkpoints.tasks.sweep_blobs"

@@ -30,6 +30,8 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
+# Private keys that sign the record; kept apart from the database and its backups.
+AUDIT_KEYS = Path(env.text("AUDIT_KEYS", str(VAR / "keys" / "audit")))
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "" if PRODUCTION else "127.0.0.1,localhost,[::1],testserver")
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
 PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")

@@ -74,6 +74,13 @@ def _fast() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _keys_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test signs with the keys of an installation, nor leaves its own behind."""
+    with override_settings(AUDIT_KEYS=tmp_path_factory.mktemp("keys")):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _no_broker() -> None:
     """Hints to workers go nowhere: no test may need one to arrive, and none leaves files behind."""
     from reviewhub.celery import app

@@ -2,7 +2,8 @@
 
 The feed orders events by the number of the transaction that wrote them. A new cluster counts from the start
 again, so restored events would seem to come from transactions that have not begun. They are given the number
-0: before everything that this cluster writes, in the order of their ids. The number is no part of a leaf.
+0: before everything that this cluster writes, in the order of their ids. The number is no part of a leaf. The
+sealer looks at all events again: among those that it had not sealed yet, the order may be another one now.
 """
 
 from __future__ import annotations
@@ -32,4 +33,6 @@ def adopt(*, using: str = DEFAULT_DB_ALIAS) -> int:
         return 0
     with transaction.atomic(using=using), connections[using].cursor() as cursor:
         cursor.execute(_ADOPT)
-        return int(cursor.rowcount)
+        count = int(cursor.rowcount)
+        cursor.execute("UPDATE audit_chain SET xid = -1, event_id = -1")
+        return count

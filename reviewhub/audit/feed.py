@@ -52,7 +52,7 @@ def feed(*, workspace_id: uuid.UUID, after: str = "", limit: int = 100) -> Batch
         Invalid: `after` is no cursor of this feed.
     """
     xid, last = _place(after) if after else (-1, -1)
-    rows = _settled(Event.objects.filter(workspace_id=workspace_id))
+    rows = settled(Event.objects.filter(workspace_id=workspace_id))
     rows = rows.filter(Q(xid__gt=xid) | Q(xid=xid, id__gt=last)).select_related("payload")
     found = list(rows.order_by("xid", "id")[: limit + 1])
     events = found[:limit]
@@ -71,8 +71,8 @@ def _place(cursor: str) -> tuple[int, int]:
     return xid, last
 
 
-def _settled(rows: QuerySet[Event]) -> QuerySet[Event]:
-    """Without what could still be overtaken by an open transaction."""
+def settled(rows: QuerySet[Event]) -> QuerySet[Event]:
+    """Events without what could still be overtaken by an open transaction."""
     if connection.vendor == "postgresql":
         return rows.filter(xid__lt=OldestOpenXid())
     return rows

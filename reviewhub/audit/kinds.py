@@ -125,3 +125,30 @@ class AuditErased(Payload):
     def events_said(self) -> str:
         """How many, as words."""
         return counted(len(self.event_ids), "event")
+
+
+@kind("audit.key_rotated", says="{actor} made {short} the key that signs the record")
+class KeyRotated(Payload):
+    """`key` is the new public half, `before` that of the key it takes over from; `lost`: that one could not say so."""
+
+    key: str
+    before: str
+    lost: bool
+
+    @property
+    def short(self) -> str:
+        """How the key is called."""
+        return self.key[:16]
+
+
+@kind("audit.set_back", says="The record was set back from seal {remembered} to seal {number}")
+class SetBack(Payload):
+    """The sealer had made seals that are not in the database any more: a restored backup, or removed rows.
+
+    `statement` is the SHA-256 of the statement of the last one that it remembers.
+    """
+
+    remembered: int
+    statement: str
+    sealed_at: str
+    number: int

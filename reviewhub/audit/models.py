@@ -84,3 +84,80 @@ class EventPayload(models.Model):
 
     def __str__(self) -> str:
         return self.sentence
+
+
+class Position(models.Model):
+    """Where a sealed event stands: dense from 1 in each workspace, with the chain's value there. Append-only."""
+
+    event = models.OneToOneField(Event, on_delete=models.PROTECT, primary_key=True, related_name="sealed")
+    workspace_id = models.UUIDField()
+    position = models.BigIntegerField()
+    chain = models.BinaryField(max_length=32)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace_id", "position"], name="position_once"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.position)
+
+
+class Seal(models.Model):
+    """A signed statement about the events from position `first` to `last`, see `audit.statement`. Append-only.
+
+    `earliest` and `latest` are the times of its events: by them a range of time finds its seals.
+    """
+
+    workspace_id = models.UUIDField()
+    number = models.BigIntegerField()
+    first = models.BigIntegerField()
+    last = models.BigIntegerField()
+    earliest = models.DateTimeField()
+    latest = models.DateTimeField()
+    statement = models.TextField()
+    signature = models.BinaryField(max_length=64)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace_id", "number"], name="seal_number_once"),
+            models.UniqueConstraint(fields=["workspace_id", "last"], name="seal_last_once"),
+            models.CheckConstraint(
+                condition=models.Q(number__gt=0, first__gt=0, last__gte=models.F("first")), name="seal_range"
+            ),
+        ]
+        indexes = [models.Index(fields=["workspace_id", "latest"], name="seal_latest")]
+
+    def __str__(self) -> str:
+        return f"seal {self.number}"
+
+
+class SealKey(models.Model):
+    """The public half of a key, see `audit.keys`. Append-only.
+
+    `lost` is the public half of the key that this one takes over from, where that one could not say so any more.
+    """
+
+    public = models.CharField(max_length=64, primary_key=True)
+    number = models.PositiveIntegerField(unique=True)
+    lost = models.CharField(max_length=64, blank=True)
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.public[:16]
+
+
+class Chain(models.Model):
+    """Where the sealer of a workspace is: who seals holds the lock on this row.
+
+    All that is proven comes from positions and seals; this only says where to look on, (xid, event_id) as the feed
+    orders events, and what keeps the sealer from it.
+    """
+
+    workspace_id = models.UUIDField(primary_key=True)
+    xid = models.BigIntegerField(default=-1)
+    event_id = models.BigIntegerField(default=-1)
+    problem = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"chain of {self.workspace_id}"

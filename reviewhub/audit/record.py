@@ -23,8 +23,8 @@ from reviewhub.core import clock
 from reviewhub.core.actors import Actor
 from reviewhub.core.display.secrets import masked
 
-_MAX_ACTOR_NAME = 200
-_MAX_TOOL = 200
+MAX_ACTOR_NAME = 200
+MAX_TOOL = 200
 # What no database text column takes: U+0000 and halves of surrogate pairs. Input never holds them
 # (`canonical` refuses them); should one come by another way, the record must still be written.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -127,13 +127,13 @@ def _write(entry: Entry, sentence: str, at: datetime) -> Event:
         leaf=leaf_hash(workspace_id=entry.workspace_id, kind=entry.kind, at=at, payload=hashed),
         actor_kind=entry.actor.kind,
         actor_id=entry.actor.id,
-        tool=_kept(str(getattr(entry.data, "tool", "") or ""))[:_MAX_TOOL],
+        tool=_kept(str(getattr(entry.data, "tool", "") or ""))[:MAX_TOOL],
         **_refs(entry),
     )
     EventPayload.objects.create(
         event=event,
         salt=salt,
-        actor_name=_kept(entry.actor.name)[:_MAX_ACTOR_NAME],
+        actor_name=_kept(entry.actor.name)[:MAX_ACTOR_NAME],
         sentence=_kept(sentence),
         body=body,
     )

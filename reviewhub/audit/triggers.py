@@ -134,6 +134,9 @@ _COUNTED: Final = (
 GUARDS: Final = (
     Guard(table="audit_event", keys=("id",)),
     Guard(table="audit_eventpayload", keys=("event_id",), unless=_ERASURE),
+    Guard(table="audit_position", keys=("event_id", "workspace_id position")),
+    Guard(table="audit_seal", keys=("id", "workspace_id number", "workspace_id last")),
+    Guard(table="audit_sealkey", keys=("public", "number")),
     Guard(table="checkpoints_blob", keys=("run_id hash",), unless=_MOVED, may_go=_BLOB_GOES),
     Guard(table="checkpoints_checkpoint", keys=("id", "branch_id number"), may_go=_CHECKPOINT_GOES),
     Guard(table="checkpoints_removal", keys=("id", "end_id")),

@@ -15,6 +15,8 @@ from django.db.models import Count, Q, Sum
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from reviewhub.accounts.models import Workspace
+from reviewhub.audit.lag import MOST, Lag, lag
 from reviewhub.hosting.goodput.queries import workers
 from reviewhub.hosting.goodput.shifts import MICRO, TIMES
 from reviewhub.hosting.models import Shift
@@ -79,6 +81,27 @@ def _all() -> Iterator[Metric]:
     )
     pending = ReviewRequest.objects.filter(state="pending").count()
     yield Metric("requests_pending", "gauge", "Requests that wait for people now.", [({}, pending)])
+    yield from _of_the_record()
+
+
+def _of_the_record() -> Iterator[Metric]:
+    stands = [
+        ({"workspace": workspace.slug}, lag(workspace.pk)) for workspace in Workspace.objects.order_by("slug")
+    ]
+    for name, words, value in (
+        (
+            "audit_unsealed_events",
+            f"Events that are not sealed yet; at most {MOST}.",
+            lambda one: one.waiting,
+        ),
+        ("audit_unsealed_seconds", "How long the oldest of them waits.", lambda one: one.seconds),
+        ("audit_sealing", "1 while the sealer has its key, 0 when something stops it.", _seals),
+    ):
+        yield Metric(name, "gauge", words, [(labels, value(one)) for labels, one in stands])
+
+
+def _seals(one: Lag) -> float:
+    return float(not one.problem)
 
 
 def _of_agents() -> Iterator[Metric]:

@@ -71,6 +71,8 @@ def test_the_pages_and_the_metrics_of_a_hosted_agent(hosted: Hosted, cast: Cast,
     assert f'reviewhub_shift_seconds_total{of},kind="useful"}} 996' in lines
     assert f"reviewhub_saves_total{of}}} 10" in lines
     assert "reviewhub_requests_pending 1" in lines
+    assert 'reviewhub_audit_sealing{workspace="northwind"} 1' in lines
+    assert 'reviewhub_audit_unsealed_events{workspace="contoso"} 0' in lines
     assert "# TYPE reviewhub_worker_last_hour_seconds gauge" in lines
 
 

@@ -53,6 +53,8 @@ KEPT = {
     "Removal",
     "RetentionRule",
     "Review",
+    "Seal",
+    "SealKey",
     "ShadowAnswer",
     "SignInFailure",
     "StateSchema",

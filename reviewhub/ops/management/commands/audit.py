@@ -1,0 +1,112 @@
+"""`manage.py audit`: sealing the record, checking it, exporting it, and its keys."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from reviewhub.accounts.models import Workspace
+from reviewhub.audit import keys
+from reviewhub.audit.lag import lag
+from reviewhub.audit.models import Chain, Position, SealKey
+from reviewhub.audit.rotate_key import rotate_key
+from reviewhub.audit.seal import seal_all
+from reviewhub.audit.verify import verify
+from reviewhub.core.actors import SYSTEM
+from reviewhub.core.errors import ReviewHubError
+
+
+class Command(BaseCommand):
+    """`verify` ends with an error when the record is not what was sealed, so that a schedule notices."""
+
+    help = "Seals the record, checks it, and shows or changes the keys that sign it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """What to do, and where."""
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        verbs.add_parser("seal", help="seal what waits, now")
+        verifying = verbs.add_parser("verify", help="check everything; names the first broken place")
+        verifying.add_argument("--workspace", metavar="SLUG", help="only this one")
+        verifying.add_argument(
+            "--key",
+            action="append",
+            default=[],
+            metavar="PUBLIC",
+            help="trust this key instead of the folder's",
+        )
+        verbs.add_parser("keys", help="which keys there are")
+        rotating = verbs.add_parser(
+            "rotate_key", help="make a new key, which the old one names in its last seal"
+        )
+        rotating.add_argument("--lost", action="store_true", help="the old private key is gone")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Runs the verb."""
+        try:
+            getattr(self, f"_{options['verb']}")(options)
+        except ReviewHubError as error:
+            raise CommandError(error.message) from error
+
+    def _seal(self, options: dict[str, Any]) -> None:
+        self.stdout.write(f"sealed: {seal_all()} events")
+        if problems := sorted(set(Chain.objects.exclude(problem="").values_list("problem", flat=True))):
+            raise CommandError(" ".join(problems))
+
+    def _verify(self, options: dict[str, Any]) -> None:
+        broken = 0
+        for workspace in _workspaces(options["workspace"]):
+            begun = time.monotonic()
+            total = Position.objects.filter(workspace_id=workspace.pk).count()
+            found = verify(workspace.pk, trusted=frozenset(options["key"]), progress=self._bar(total))
+            said = (
+                f"{found.seals} seals, {found.events} events ({found.erased} erased),"
+                f" {found.waiting} not sealed yet, {time.monotonic() - begun:.1f} s"
+            )
+            broken += found.broken is not None
+            end = f"BROKEN at {found.broken}; before it: " if found.broken else "as it was sealed: "
+            self.stdout.write(f"{workspace.slug}: {end}{said}")
+        if broken:
+            raise CommandError(
+                f"The record of {broken} workspace{'s' * (broken > 1)} is not what was sealed."
+            )
+
+    def _bar(self, total: int) -> Any:
+        """On a terminal, a bar that moves on."""
+        shown = self.stderr.isatty() and total > 0
+
+        def show(events: int) -> None:
+            if shown:
+                part = min(events / total, 1.0)
+                self.stderr.write(f"\r{'#' * int(40 * part):<40} {part:4.0%} {events:,}", ending="")
+                if events >= total:
+                    self.stderr.write("\n", ending="")
+
+        return show
+
+    def _keys(self, options: dict[str, Any]) -> None:
+        self.stdout.write(f"folder: {keys.folder()}")
+        for key in SealKey.objects.order_by("number"):
+            there = "" if keys.can_sign(key.public) else ", its private half is not there"
+            instead = f", instead of {keys.short(key.lost)}, which is lost" if key.lost else ""
+            self.stdout.write(f"{key.number}. {key.public} since {key.created_at:%F %T}{instead}{there}")
+        for workspace in _workspaces(None):
+            found = lag(workspace.pk)
+            waiting = f"{found.waiting} wait" if found.is_counted else f"{found.waiting} or more wait"
+            why = f": {found.problem}" if found.problem else ""
+            self.stdout.write(f"{workspace.slug}: sealed up to position {found.sealed}, {waiting}{why}")
+
+    def _rotate_key(self, options: dict[str, Any]) -> None:
+        new = rotate_key(actor=SYSTEM, lost=options["lost"])
+        self.stdout.write(f"new key: {new.public}")
+
+
+def _workspaces(slug: str | None) -> list[Workspace]:
+    found = Workspace.objects.order_by("slug")
+    if slug is None:
+        return list(found)
+    if not (one := list(found.filter(slug=slug))):
+        raise CommandError(f"There is no workspace {slug!r}.")
+    return one
