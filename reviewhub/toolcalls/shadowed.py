@@ -17,9 +17,9 @@ MOST_LISTED = 10
 class Group:
     """The calls that the draft would treat in one way: how many, and the newest of them."""
 
-    change: str
+    heading: str
     count: int
-    newest: list[ShadowAnswer]
+    calls: list[ShadowAnswer]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ def shadowed(draft: PolicyDraft) -> Shadowed | None:
         calls=made.count(),
         groups=[
             Group(
-                change=change, count=counts[change], newest=list(listed.filter(change=change)[:MOST_LISTED])
+                heading=change, count=counts[change], calls=list(listed.filter(change=change)[:MOST_LISTED])
             )
             for change in ShadowAnswer.Change.values
             if change in counts
