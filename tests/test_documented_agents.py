@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from reviewhub.reviews.models import ReviewRequest
 from reviewhub.tools.models import Tool
 from tests.agents import server
 from tests.cast import Cast, make_test_agent
-from tests.driver import PersonHttp
+from tests.driver import AgentHttp, PersonHttp, call
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "agents.md").read_text()
 REJECT = {"type": "reject", "message": "Not this one."}
@@ -29,6 +30,7 @@ EXAMPLES: dict[str, tuple[list[dict[str, Any]], Any]] = {
     "The decorator": ([EDIT], "refunded 12.40 to order 8812"),
     "No is an answer": ([{"type": "respond", "value": "a voucher"}], "instead of the refund: a voucher"),
     "Waiting": ([], "nobody answered in time"),
+    "When a reviewer asks": ([], ["You asked: Why so much? The customer sent a photo."]),
     "Several calls, one run": ([APPROVE, APPROVE], ["refunded 8812", "refunded 8813"]),
     "Halted, and going on": ([REJECT], ["user", "assistant", "tool"]),
     "Async": ([APPROVE, APPROVE], ["refunded 8812", "refunded 8813"]),
@@ -83,9 +85,18 @@ def test_every_section_has_an_example_that_is_run() -> None:
     assert set(examples()) == set(EXAMPLES)
 
 
+def ask(bob: PersonHttp) -> None:
+    """A call of the example's agent waits, and bob asks about it."""
+    agent = AgentHttp(token=os.environ["REVIEWHUB_KEY"])
+    (waiting,) = agent.pause(agent.run()["id"], call()).ok(201)["tool_calls"]
+    bob.post(f"/requests/{waiting['request']['id']}/ask", {"text": "Why so much?"}).ok(201)
+
+
 @pytest.mark.parametrize("heading", EXAMPLES)
-def test_the_example_runs(heading: str, decide: list[dict[str, Any]]) -> None:
+def test_the_example_runs(heading: str, decide: list[dict[str, Any]], cast: Cast) -> None:
     decisions, result = EXAMPLES[heading]
+    if heading == "When a reviewer asks":
+        ask(PersonHttp(cast.bob))
     decide += decisions
     names: dict[str, Any] = {}
     # As a reader's file: without this one's `from __future__`.

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.contrib.auth import authenticate
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import QuerySet
 
 from reviewhub.accounts.kinds import PersonSignedIn, SignInFailed
 from reviewhub.accounts.models import Member, Person, SignInFailure
@@ -56,7 +56,7 @@ def sign_in(*, email: str, password: str, address: str) -> Person:
         )
     with transaction.atomic():
         SignInFailure.objects.filter(account=account, address=address).delete()
-        for member in _memberships(account):
+        for member in _memberships(account).filter(is_active=True):
             record(
                 "person.signed_in",
                 workspace_id=member.workspace_id,
@@ -90,5 +90,6 @@ def _fail(account: str, address: str) -> None:
         )
 
 
-def _memberships(account: str) -> list[Member]:
-    return list(Member.objects.filter(Q(is_active=True), person__email=account).select_related("person"))
+def _memberships(account: str) -> QuerySet[Member]:
+    """Also those that were disabled: who tries again after that is worth knowing."""
+    return Member.objects.filter(person__email=account).select_related("person")

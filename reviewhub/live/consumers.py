@@ -92,7 +92,11 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
             return False
         text = await database_sync_to_async(say)(caller, about)
         if text:
-            await self.send(text_data=text)
+            try:
+                await self.send(text_data=text)
+            except OSError:
+                # The browser went away; `disconnect` is on its way.
+                return False
         return True
 
     async def _visitor(self) -> MemberCaller | None:

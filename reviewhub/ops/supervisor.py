@@ -113,9 +113,17 @@ class Running:
 class Supervisor:
     """Runs programs until it is told to stop (SIGTERM, SIGINT, SIGHUP)."""
 
-    def __init__(self, programs: Sequence[Program], *, renew_when: Callable[[], bool] | None = None) -> None:
+    def __init__(
+        self,
+        programs: Sequence[Program],
+        *,
+        renew_when: Callable[[], bool] | None = None,
+        when_stopping: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`renew_when` is asked all the time; `when_stopping` is called once, before the programs are told to end."""
         self.running = [Running(program) for program in programs]
         self._renew_when = renew_when
+        self._when_stopping = when_stopping
         self._told_at: float | None = None
         self._impatient = False
 
@@ -138,6 +146,7 @@ class Supervisor:
                     running.look()
                 time.sleep(TICK)
         finally:
+            self._when_stopping()
             self._stop_all()
 
     def _heard(self, number: int, frame: FrameType | None) -> None:

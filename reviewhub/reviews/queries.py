@@ -13,7 +13,7 @@ from reviewhub.core import keyset
 from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
 from reviewhub.reviews.filters import Filters, named, narrowed
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.models import Question, ReviewRequest
 from reviewhub.reviews.states import RequestState
 from reviewhub.runs.models import Run
 
@@ -80,6 +80,11 @@ def newest_event(workspace_id: uuid.UUID) -> int:
     """The id of the workspace's newest event: where live updates of a page that is read now go on from."""
     rows = Event.objects.filter(workspace_id=workspace_id).order_by("-id")
     return rows.values_list("id", flat=True).first() or 0
+
+
+def has_answered(agent_id: uuid.UUID) -> bool:
+    """Whether the agent ever answered what a reviewer asked it."""
+    return Question.objects.filter(agent_id=agent_id, answered_at__isnull=False).exists()
 
 
 def by_number(workspace_id: uuid.UUID, number: int) -> ReviewRequest:

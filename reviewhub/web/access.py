@@ -73,7 +73,7 @@ def page(
             if not isinstance(person, Person):
                 return redirect(f"/signin?next={quote(request.get_full_path())}")
             if person.must_change_password:
-                return redirect("/account")
+                return redirect(f"/account?next={quote(request.get_full_path())}")
             caller: MemberCaller | None = None
             try:
                 caller = enter(person, slug)

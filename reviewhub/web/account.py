@@ -21,6 +21,7 @@ from reviewhub.core.errors import Invalid
 from reviewhub.web.forms import check_form
 from reviewhub.web.oops import oops
 from reviewhub.web.render import shell
+from reviewhub.web.signin import way_on
 
 THEMES = (("", "As the system"), ("light", "Light"), ("dark", "Dark"))
 
@@ -74,7 +75,7 @@ def password(request: HttpRequest) -> HttpResponse:
         return _page(request, person, error.errors)
     update_session_auth_hash(request, person)
     messages.success(request, "Your password is changed. Every other session of yours has ended.")
-    return redirect("/account")
+    return redirect(way_on(request) or "/account")
 
 
 def _page(request: HttpRequest, person: Person, errors: Sequence[Mapping[str, str]] = ()) -> HttpResponse:
@@ -91,6 +92,7 @@ def _page(request: HttpRequest, person: Person, errors: Sequence[Mapping[str, st
         "workspace": first.workspace if first else None,
         "shell": shell(MemberCaller(first)) if first else None,
         "must_change": person.must_change_password,
+        "next": way_on(request) if person.must_change_password else "",
     }
     template = "web/new_password.html" if person.must_change_password or first is None else "web/account.html"
     return render(request, template, context, status=422 if errors else 200)

@@ -23,7 +23,7 @@ from reviewhub.hosting.unreadable import unreadable
 from reviewhub.reviews.deciders import deciders
 from reviewhub.reviews.holder import holder
 from reviewhub.reviews.models import ReviewRequest
-from reviewhub.reviews.queries import by_number, neighbours, newest_event
+from reviewhub.reviews.queries import by_number, has_answered, neighbours, newest_event
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.rows import Row
 from reviewhub.reviews.states import RequestState
@@ -198,6 +198,7 @@ def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typ
         "modes": [(name, *MODES[name]) for name in modes],
         "mode": mode,
         "is_opened": asked != "",
+        "never_answered": mode == "ask" and not has_answered(row.agent_id),
         "typed": typed,
         "conflict": None,
         "fields": form,

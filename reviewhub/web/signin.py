@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from django.contrib.auth import login, logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -23,9 +25,7 @@ from reviewhub.web.forms import check_form, words
 @require_http_methods(["GET", "HEAD", "POST"])
 def signin(request: HttpRequest) -> HttpResponse:
     """The form, and what comes of it."""
-    following = request.POST.get("next") or request.GET.get("next") or ""
-    if not url_has_allowed_host_and_scheme(following, allowed_hosts=None):
-        following = ""
+    following = way_on(request)
     if request.method != "POST":
         return render(request, "web/signin.html", {"next": following})
     try:
@@ -41,7 +41,15 @@ def signin(request: HttpRequest) -> HttpResponse:
         return render(request, "web/signin.html", context, status=error.status)
     login(request, person)
     mark_signed_in(request.session)
-    return redirect("/account" if person.must_change_password else following or "/")
+    if person.must_change_password:
+        return redirect(f"/account?{urlencode({'next': following})}" if following else "/account")
+    return redirect(following or "/")
+
+
+def way_on(request: HttpRequest) -> str:
+    """The page that somebody wanted when they were asked to sign in, if it is one of this site."""
+    following = request.POST.get("next") or request.GET.get("next") or ""
+    return following if url_has_allowed_host_and_scheme(following, allowed_hosts=None) else ""
 
 
 @require_POST

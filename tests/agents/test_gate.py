@@ -282,6 +282,15 @@ def test_a_refused_pause_leaves_no_run_open(client: Client, hub: FakeHub) -> Non
     assert run_state(hub) == "succeeded"
 
 
+def test_a_stopped_agent_leaves_its_run_as_the_stop_left_it(client: Client, hub: FakeHub) -> None:
+    problem = errors.AgentStopped.__new__(errors.AgentStopped)
+    asked = len(hub.requests)
+    with pytest.raises(errors.AgentStopped) as seen, gate.review_run(client):
+        raise problem
+    assert seen.value.__context__ is None
+    assert len(hub.requests) == asked + 1, "the run was started, and nothing was sent afterwards"
+
+
 def test_calls_of_a_block_share_a_run(client: Client, hub: FakeHub) -> None:
     shop = Shop(client)
     with gate.review_run(client, title="Refunds", external_id="r1") as run:

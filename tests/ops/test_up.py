@@ -123,3 +123,5 @@ def ends_cleanly(running: Product, number: signal.Signals) -> None:
     assert running.stop(number) == 0, running.output
     assert not any(alive(pid) for pid in children)
     assert "Traceback" not in running.output
+    # A page that is open can hold it for seconds; whoever pressed the keys is told that it was heard.
+    assert running.output.index("Stopping") < running.output.index("Stopped.")

@@ -113,11 +113,37 @@ def test_signing_out_takes_a_post(client: Client, bob: Member) -> None:
 def test_a_given_password_has_to_be_changed_first(client: Client, bob: Member) -> None:
     Person.objects.filter(pk=bob.person_id).update(must_change_password=True)
     assert sign_in(client, "bob@example.com").headers["Location"] == "/account"
-    assert client.get("/northwind/queue").headers["Location"] == "/account"
+    assert (
+        client.get("/northwind/queue?risk=low").headers["Location"]
+        == "/account?next=/northwind/queue%3Frisk%3Dlow"
+    )
     new = "purple monkey dishwasher 9"
     client.post("/account/password", {"old": PASSWORD, "new": new, "again": new})
     assert client.get("/").headers["Location"] == "/northwind/queue"
     assert Event.objects.filter(kind="person.password_changed").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "to"), [("/northwind/runs", "/northwind/runs"), ("//evil.example/", "/account")]
+)
+def test_after_the_first_password_one_is_where_one_wanted_to_be(
+    client: Client, bob: Member, wanted: str, to: str
+) -> None:
+    Person.objects.filter(pk=bob.person_id).update(must_change_password=True)
+    page = client.get(sign_in(client, "bob@example.com", next=wanted).headers["Location"]).content.decode()
+    assert (f'name="next" value="{wanted}"' in page) == (to == wanted)
+    new = "purple monkey dishwasher 9"
+    given = {"old": PASSWORD, "new": new, "again": new, "next": wanted}
+    assert client.post("/account/password", given).headers["Location"] == to
+
+
+def test_a_disabled_persons_tries_are_on_record(client: Client, bob: Member) -> None:
+    Member.objects.filter(pk=bob.pk).update(is_active=False)
+    for password in (PASSWORD, "no"):
+        assert sign_in(client, "bob@example.com", password).status_code == 403
+    failed = Event.objects.filter(kind="person.sign_in_failed", workspace_id=bob.workspace_id)
+    assert failed.count() == 2
+    assert not Event.objects.filter(kind="person.signed_in").exists()
 
 
 @pytest.mark.parametrize(

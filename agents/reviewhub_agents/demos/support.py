@@ -154,6 +154,6 @@ def _told(result: ToolResult) -> dict[str, Any]:
     return {
         "outcome": result.outcome,
         "result": result.value,
-        "message": result.message or result.error,
+        "message": result.error or result.message,
         "note": result.model_text,
     }

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from reviewhub_agents import routes
 from reviewhub_agents.client import AsyncClient, Client
-from reviewhub_agents.errors import UnexpectedAnswer
+from reviewhub_agents.errors import AgentStopped, UnexpectedAnswer
 from reviewhub_agents.exchange import Steps, exchange
 from reviewhub_agents.wire import FailBody, FinishBody, RunOut, RunStart
 
@@ -77,7 +77,8 @@ class review_run:  # reads as a verb where it is used, like contextlib's
         branch, patience = run.branches[0].id, self.client.patience
         if error is None:
             yield from exchange(routes.finish(branch, FinishBody()), patience=patience)
-        else:
+        elif not isinstance(error, AgentStopped):
+            # A stopped agent's runs were ended by the stop, and it may write nothing any more.
             yield from exchange(routes.fail(branch, FailBody(error=repr(error)[:4000])), patience=patience)
 
     def _entered(self, run: RunOut) -> RunOut:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Runs until it is stopped."""
+        self.say("Starting …")
         if found := problems():
             raise CommandError("Not ready: " + "; ".join(found[:3]) + ". Run: manage.py migrate")
         try:
@@ -47,14 +49,19 @@ class Command(BaseCommand):
         address = f"http://{options['host']}:{port}"
         logs = None if options["console"] else settings.VAR / "log"
         if options["port"] not in (0, port):
-            self.stdout.write(f"Port {options['port']} is busy; using {port}.")
-            self.stdout.flush()
+            self.say(f"Port {options['port']} is busy; using {port}.")
         alone.say(address)
         when_it_answers(options["host"], port, lambda: self.say_address(address, logs))
         watched = CodeChanged([settings.BASE_DIR / "reviewhub", settings.BASE_DIR / "agents"])
         wanted = programs(address=address, fd=listener.fileno(), logs=logs)
-        Supervisor(wanted, renew_when=watched if options["reload"] else None).run()
+        stopping = partial(self.say, "Stopping: what runs is brought to an end …")
+        Supervisor(wanted, renew_when=watched if options["reload"] else None, when_stopping=stopping).run()
         self.stdout.write("Stopped.")
+
+    def say(self, words: str) -> None:
+        """At once, whatever the output is."""
+        self.stdout.write(words)
+        self.stdout.flush()
 
     def collect(self) -> None:
         """After an upgrade the pages would go on with the scripts and styles of the version before."""
