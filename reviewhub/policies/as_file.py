@@ -14,7 +14,9 @@ from reviewhub.policies.reading import MAX_POLICY_BYTES, parse_policy, policy_te
 from reviewhub.policies.requirement import Escalation, Stage
 
 _FIELDS = (Policy, Rule, Stage, Escalation, Condition)
-_ORDER = {name: at for at, name in enumerate(name for model in _FIELDS for name in model.model_fields)}
+_ORDER = {
+    name: at for at, name in enumerate(dict.fromkeys(name for one in _FIELDS for name in one.model_fields))
+}
 
 
 class File:

@@ -85,6 +85,12 @@ class Row:
         return self.request.state == RequestState.PENDING
 
     @property
+    def says_whose_turn(self) -> bool:
+        """Whether there is more to say of whom it waits for than the team that the row names."""
+        row = self.request
+        return bool(row.waits_for) and (row.approvals_needed > 1 or row.escalated > 0)
+
+    @property
     def outcome(self) -> tuple[str, str, str]:
         """Tone, icon and words of a decided row."""
         tone, icon, word = WORDS[RequestState(self.request.state)]

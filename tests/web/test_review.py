@@ -458,7 +458,7 @@ def test_the_first_of_two_reads_that_nothing_runs_yet_and_is_not_asked_again(cas
     assert bob.post(path_of(row, "/decide"), form_of(step)).status_code == 302
     page = get(bob, row)
     assert "You have approved this" in page
-    assert "1 more approval is needed, now from Support" in page
+    assert "1 more approval is needed, now from <bdi>Support</bdi>" in page
     assert "Approve, " not in page
     other = as_(erin)
     step = send(other, row, "approve").content.decode()
