@@ -60,6 +60,8 @@ INSTALLED_APPS = [
     "reviewhub.toolcalls",
     "reviewhub.deliveries",
     "reviewhub.resumptions",
+    "reviewhub.limits",
+    "reviewhub.standing",
     "reviewhub.reviews",
     "reviewhub.gates",
     "reviewhub.hosting",

@@ -49,6 +49,8 @@ class Action(StrEnum):
     POLICY_EXPLAIN = "policy.explain"
     POLICY_EDIT = "policy.edit"
     GUARDRAILS_EDIT = "guardrails.edit"
+    STANDING_READ = "standing.read"
+    STANDING_REVOKE = "standing.revoke"
     PEOPLE_READ = "people.read"
     PEOPLE_EDIT = "people.edit"
     AGENTS_READ = "agents.read"
@@ -93,6 +95,7 @@ _SEEING: Final = frozenset(
         Action.CHECKPOINT_READ,
         Action.POLICY_READ,
         Action.POLICY_EXPLAIN,
+        Action.STANDING_READ,
         Action.AGENTS_READ,
         Action.TOOLS_READ,
     }
@@ -138,20 +141,19 @@ _RUNNING: Final = frozenset(
     }
 )
 
+# What only ever stops something.
+_ENDING: Final = frozenset({Action.RUN_CANCEL, Action.RUN_HALT, Action.STANDING_REVOKE})
+
 # Role → what it may do in the teams it belongs to, and what anywhere in its workspace.
 IN_OWN_TEAMS: Final[dict[str, frozenset[Action]]] = {
-    Role.REVIEWER: _SEEING | _TALKING | _DECIDING | {Action.RUN_CANCEL, Action.RUN_HALT, Action.VOTES_LEND},
+    Role.REVIEWER: _SEEING | _TALKING | _DECIDING | _ENDING | {Action.VOTES_LEND},
     Role.MANAGER: frozenset(),
     Role.ADMIN: _DECIDING,
 }
 ANYWHERE: Final[dict[str, frozenset[Action]]] = {
     Role.REVIEWER: frozenset(),
     Role.MANAGER: _SEEING | _TALKING | _WATCHING,
-    Role.ADMIN: _SEEING
-    | _TALKING
-    | _WATCHING
-    | _RUNNING
-    | {Action.RUN_CANCEL, Action.RUN_HALT, Action.VOTES_LEND},
+    Role.ADMIN: _SEEING | _TALKING | _WATCHING | _RUNNING | _ENDING | {Action.VOTES_LEND},
 }
 
 

@@ -21,6 +21,7 @@ from reviewhub.api.views import (
     retention,
     rewrites,
     runs,
+    standing,
     states,
     tools,
 )
@@ -90,6 +91,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("requests/<uuid:request_id>/comment", requests.Comments.as_view()),
     path("requests/<uuid:request_id>/ask", requests.Ask.as_view()),
     path("requests/<uuid:request_id>/reveal", requests.Reveal.as_view()),
+    path("standing-approvals", standing.StandingApprovals.as_view()),
+    path("standing-approvals/<uuid:standing>/revoke", standing.RevokeStanding.as_view()),
     path("retention", retention.Retention.as_view()),
     path("retention/dry-run", retention.DryRun.as_view()),
     path("retention/erase", retention.Erase.as_view()),

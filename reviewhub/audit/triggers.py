@@ -152,6 +152,7 @@ GUARDS: Final = (
     Guard(table="plans_stepmark", keys=("version_id number",), unless=_MARK_EMPTIED, may_go=_MARK_GOES),
     Guard(table="policies_knowntool", keys=("id", "version_id agent_id name")),
     Guard(table="policies_policyversion", keys=("id", "workspace_id number")),
+    Guard(table="standing_standinguse", keys=("id", "tool_call_id", "standing_id number")),
     Guard(table="toolcalls_callversion", keys=("id", "tool_call_id version"), unless=_VERSION_EMPTIED),
     Guard(table="toolcalls_decision", keys=("id", "request_id"), unless=_DECISION_EMPTIED),
 )

@@ -1,20 +1,30 @@
-"""What policy would say to a call that nobody makes."""
+"""What would be answered to a call that nobody makes, and why a call that was made was answered as it was."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.models import Agent
+from reviewhub.core.clock import now
 from reviewhub.core.errors import Invalid
+from reviewhub.gates.let_stand import asking_of, lifted_answer
 from reviewhub.gates.prepare import because_text, failed_names
+from reviewhub.gates.rejected import rejection_text, rejections
+from reviewhub.policies.evaluate import CallFacts
 from reviewhub.policies.explain import Explained
 from reviewhub.policies.explain import explain as explain_policy
 from reviewhub.policies.facts import call_facts
-from reviewhub.policies.rules import Step
+from reviewhub.policies.rules import Action, Layer, Step
+from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.present_requirement import requirement_out
+from reviewhub.reviews.requirement import Stored
+from reviewhub.standing.queries import candidates, plain
+from reviewhub.standing.rules import covers, decisive, why_not
 from reviewhub.toolcalls.claims import failed_checks
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.queries import arguments_of
@@ -22,36 +32,72 @@ from reviewhub.tools.models import Tool
 from reviewhub.tools.see import known
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """A call that nobody makes."""
+
+    agent: Agent
+    environment: str
+    facts: CallFacts
+
+    @property
+    def digest(self) -> str:
+        """What the call would be known by."""
+        return canonical.digest(tool=self.facts.tool, arguments_text=self.facts.arguments)
+
+
 def explain(*, agent: Agent, environment: str, body: wire.ExplainBody) -> wire.ExplainOut:
-    """The answer of the policy in force; nothing is stored, not even that the tool was named."""
+    """What would be answered now; nothing is stored, not even that the tool was named."""
     tool = known(agent=agent, names=[body.tool])[body.tool]
     arguments = body.canonical_arguments
     read = call_facts(tool=tool, arguments=arguments, failed_checks=failed_names(body.checks))
     if read.errors:
         raise Invalid("The arguments are not what the tool's schema allows.", errors=read.errors)
-    found = explain_policy(
-        workspace_id=agent.workspace_id, agent=agent, environment=environment, call=read.facts
+    return explained(
+        explain_facts(workspace_id=agent.workspace_id, agent=agent, environment=environment, facts=read.facts)
     )
-    return explained(found)
+
+
+def explain_facts(
+    *,
+    workspace_id: uuid.UUID,
+    agent: Agent,
+    environment: str,
+    facts: CallFacts,
+    rules_text: str | None = None,
+) -> Explained:
+    """What policy (or the draft `rules_text`) and all that stands between its layers would say to a call in a new run.
+
+    Raises:
+        Invalid: the draft is not as it should be.
+    """
+    found = explain_policy(
+        workspace_id=workspace_id, agent=agent, environment=environment, call=facts, rules_text=rules_text
+    )
+    asked = _Asked(agent=agent, environment=environment, facts=facts)
+    said = rejections(agent_id=agent.pk, digests={asked.digest}).get(asked.digest)
+    return _with_standing(_with_rejection(found, said), asked, rejected=said is not None)
 
 
 def explain_call(call: ToolCall) -> Explained:
     """Why a call was or was not held: what the version that answered it says to it, rule by rule.
 
-    Arguments are those of its newest version; what is known of its tool is what is known today.
+    Arguments are those of its newest version; what is known of its tool is what is known today. What stood between the
+    layers of policy then is as it was written down.
     """
     tool = Tool.objects.get(agent_id=call.agent_id, name=call.tool_name)
     read = call_facts(tool=tool, arguments=arguments_of(call), failed_checks=failed_checks(call.claims))
     facts = read.facts
     if read.errors:
         facts = replace(facts, schema_problem=read.errors[0]["message"])
-    return explain_policy(
+    found = explain_policy(
         workspace_id=call.workspace_id,
         agent=call.agent,
         environment=call.run.environment,
         call=facts,
         number=call.policy_version,
     )
+    return _as_recorded(call, found)
 
 
 def explained(found: Explained) -> wire.ExplainOut:
@@ -70,6 +116,72 @@ def explained(found: Explained) -> wire.ExplainOut:
     if answer.requirement is not None:
         fields["requirement"] = requirement_out(answer.requirement)
     return wire.ExplainOut(**fields)
+
+
+def _with_rejection(found: Explained, said: ReviewRequest | None) -> Explained:
+    """In a new run it only keeps standing approvals away."""
+    if said is None:
+        return found
+    text = f"{rejection_text(said)} No standing approval lets it run."
+    return replace(
+        found, steps=_between(found.steps, [_own("rejection", f"#{said.number}", "require", text)])
+    )
+
+
+def _with_standing(found: Explained, asked: _Asked, *, rejected: bool) -> Explained:
+    answer, steps = found.answer, []
+    asking = asking_of(
+        asked.facts, agent=asked.agent, run=None, digest=asked.digest, environment=asked.environment
+    )
+    is_open = not rejected and not why_not(found.answer)
+    for position, row in enumerate(candidates(asked.agent.pk, [asked.facts.tool]), start=1):
+        one = plain(row)
+        said = list(covers(one, asking, at=now()))
+        failed = decisive(said)
+        lifts = is_open and failed is None and (row.team_id,) == found.answer.team_ids
+        if lifts:
+            is_open, answer = False, lifted_answer(found.answer, one, use=one.uses + 1)
+        steps.append(
+            Step(
+                layer="standing",
+                position=position,
+                rule=f"#{one.number}",
+                action="allow",
+                matched=failed.holds if failed else True,
+                why=failed.why if failed else "covers it",
+                parts=tuple(said),
+                answers=lifts,
+            )
+        )
+    return Explained(answer=answer, steps=_between(found.steps, steps))
+
+
+def _as_recorded(call: ToolCall, found: Explained) -> Explained:
+    because = canonical.reread(call.because)
+    if not isinstance(because, dict) or because.get("kind") not in ("limit", "rejection", "standing"):
+        return found
+    layer, action = cast("Layer", because["kind"]), cast("Action", because["action"])
+    rule, text = str(because.get("rule", "")), str(because["text"])
+    needed = None
+    if action == "require":
+        asked = ReviewRequest.objects.filter(tool_call=call).order_by("number").first()
+        needed = Stored.model_validate_json(asked.requirement).requirement if asked else None
+    answer = replace(found.answer, action=action, layer=layer, rule=rule, text=text, requirement=needed)
+    return Explained(
+        answer=answer, steps=_between(found.steps, [_own(layer, rule, action, text, answers=True)])
+    )
+
+
+def _own(layer: Layer, rule: str, action: Action, why: str, *, answers: bool = False) -> Step:
+    return Step(layer=layer, position=1, rule=rule, action=action, matched=True, why=why, answers=answers)
+
+
+def _between(steps: Sequence[Step], more: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps with these before the rules; where one of these answers, no rule does."""
+    is_theirs = any(step.answers for step in more)
+    kept = [replace(step, answers=False) if is_theirs else step for step in steps]
+    above = [step for step in kept if step.layer != "rule"]
+    return (*above, *more, *(step for step in kept if step.layer == "rule"))
 
 
 def _step(step: Step) -> wire.StepOut:

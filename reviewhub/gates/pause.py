@@ -32,7 +32,9 @@ from reviewhub.gates.acts import check_true
 from reviewhub.gates.answered import write_answers
 from reviewhub.gates.errors import BranchPaused
 from reviewhub.gates.kinds import PauseOpened
+from reviewhub.gates.let_stand import let_stand
 from reviewhub.gates.prepare import Prepared, asked_again, prepare
+from reviewhub.gates.rejected import hold_rejected
 from reviewhub.gates.repeats import hold_repeats
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.gates.shadow import shadow
@@ -42,6 +44,7 @@ from reviewhub.runs.derive import derive
 from reviewhub.runs.fence import check
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.states import BRANCH_EDGES, BranchState
+from reviewhub.standing.use import use
 from reviewhub.toolcalls.locks import lock_branch, lock_run
 from reviewhub.toolcalls.models import Pause
 from reviewhub.toolcalls.propose import propose
@@ -116,6 +119,8 @@ def _write(
         prepared = asked_again(run=run, agent=agent, prepared=prepared)
     check_true(branch=branch, prepared=prepared)
     prepared = hold_repeats(branch=branch, agent=agent, prepared=prepared)
+    prepared = hold_rejected(run=run, agent=agent, prepared=prepared)
+    prepared, standing = let_stand(run=run, agent=agent, prepared=prepared)
     checkpoint = save(branch=branch, draft=made, actor=actor) if made else head_of(branch)
     row = _pause_row(run, branch, checkpoint, body, prepared)
     calls = propose(
@@ -126,6 +131,9 @@ def _write(
         proposals=[one.proposal for one in prepared],
         actor=actor,
     )
+    for call, one in zip(calls, standing, strict=True):
+        if one is not None:
+            use(standing=one, call=call)
     record(
         "pause.opened",
         workspace_id=run.workspace_id,

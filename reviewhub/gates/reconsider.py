@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from reviewhub_agents import canonical
 
@@ -16,42 +15,18 @@ from reviewhub.gates.ask_again import ask_again
 from reviewhub.gates.errors import FactsChanged, PolicyChanged
 from reviewhub.gates.hold import hold
 from reviewhub.gates.kinds import CallDenied
-from reviewhub.policies.evaluate import Resolved, evaluate
-from reviewhub.policies.facts import call_facts
+from reviewhub.gates.let_stand import still_stands
+from reviewhub.policies.evaluate import Resolved
 from reviewhub.reviews.asked import approval
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.toolcalls.claims import facts_of, failed_checks
 from reviewhub.toolcalls.locks import Locked
 from reviewhub.toolcalls.models import Grant, ToolCall
-from reviewhub.toolcalls.queries import arguments_of, equal_elsewhere
+from reviewhub.toolcalls.queries import equal_elsewhere
 from reviewhub.toolcalls.settle import Answer, decide_row
 from reviewhub.toolcalls.states import CALL_EDGES, GRANT_EDGES, CallState, GrantState
-from reviewhub.tools.models import Effect, Tool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Today:
-    """A call as policy sees it now."""
-
-    tool: Tool
-    arguments: str
-    answer: Resolved
-
-
-def today(locked: Locked) -> Today:
-    """What policy says now to the call's current version."""
-    call = locked.call
-    tool = Tool.objects.get(agent_id=call.agent_id, name=call.tool_name)
-    arguments = arguments_of(call)
-    known = call_facts(tool=tool, arguments=arguments, failed_checks=failed_checks(call.claims))
-    facts = known.facts
-    if known.errors:
-        # The schema changed since the decision: what no longer fits it is held, as what cannot be checked.
-        facts = replace(facts, schema_problem=known.errors[0]["message"])
-    (answer,) = evaluate(
-        workspace_id=call.workspace_id, agent=call.agent, environment=call.run.environment, calls=[facts]
-    )
-    return Today(tool=tool, arguments=arguments, answer=answer)
+from reviewhub.toolcalls.today import today
+from reviewhub.tools.models import Effect
 
 
 def facts_differ(
@@ -87,14 +62,14 @@ def reconsider(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError 
     """A refusal when policy is stricter now than when the grant was given.
 
     Denied now: the grant is revoked and the call denied, whoever allowed it. Held now: a grant by policy is asked
-    again, a grant by people stands.
+    again, unless the standing approval that gave it still holds; a grant by people stands.
     """
-    found = today(locked)
+    found = today(locked.call)
     if found.answer.action == "deny":
         move(grant, to=GrantState.REVOKED, table=GRANT_EDGES)
         _deny(locked, found.answer)
         return PolicyChanged(f"Policy denies this call by now. {found.answer.text}")
-    if found.answer.action == "require" and grant.by_policy:
+    if found.answer.action == "require" and grant.by_policy and not still_stands(locked, found):
         move(grant, to=GrantState.REVOKED, table=GRANT_EDGES)
         reask(locked=locked, because="Policy asks for an approval by now.", actor=actor)
         return PolicyChanged("Policy asks for an approval by now; people are asked.")
@@ -114,7 +89,7 @@ def repeat_fact(twins: Sequence[ToolCall]) -> str:
 
 def reask(*, locked: Locked, because: str, actor: Actor) -> None:
     """Puts an allowed call before people (again), with what policy asks for today and which equal calls have acted."""
-    found = today(locked)
+    found = today(locked.call)
     twins = equal_elsewhere(locked.call) if locked.call.effect == Effect.ONCE else []
     because = " ".join(filter(None, [because, repeat_fact(twins) if twins else ""]))
     needed = hold(found.answer, agent=locked.call.agent, because=because)

@@ -26,7 +26,7 @@ from reviewhub.policies.rules import Policy, Requirement, Rule
 
 MAX_POLICY_BYTES = 500_000
 REGISTER = "Only registered tools run unasked: the agent has to register its tool with PUT /tools/…"
-_Model = TypeVar("_Model", Policy, Requirement)
+_Model = TypeVar("_Model", Policy, Requirement, Rule)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +59,11 @@ def parse_policy(text: str | bytes) -> Policy:
 def policy_text(policy: Policy) -> str:
     """The canonical text of `policy`; what rules leave at its default is left out."""
     return canonical.dumps(policy.model_dump(mode="json", exclude_unset=True))
+
+
+def parse_rule(text: str) -> Rule:
+    """One rule. Raises Invalid as `parse_policy` does, with paths within the rule."""
+    return _read(text, Rule)
 
 
 def parse_requirement(text: str) -> Requirement:

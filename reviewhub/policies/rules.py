@@ -34,8 +34,10 @@ __all__ = [
     "Rule", "Step", "Verdict", "effective_effect", "evaluate", "everything_else", "explain", "possible", "unmatched",
 ]  # fmt: skip
 
-Layer = Literal["guardrail", "rule"]
+Layer = Literal["guardrail", "limit", "rejection", "standing", "rule"]
+"""What answered. The layers between are not the policy's own text: `gates` asks them, in this order."""
 CHANGED_SINCE = "the tool was registered, or its schema or effect changed, after this policy was published"
+NO_RULE = "no rule matches"
 NOT_REGISTERED = "the tool is not registered (its agent has to register it with PUT /tools/…)"
 
 
@@ -122,7 +124,7 @@ def possible(policy: Policy, call: Call) -> list[Answer]:
     return [answer for at, answer in enumerate([*sometimes, *held]) if answer not in [*sometimes, *held][:at]]
 
 
-def everything_else(call: Call, *, because: str = "no rule matches", more: Sequence[str] = ()) -> Answer:
+def everything_else(call: Call, *, because: str = NO_RULE, more: Sequence[str] = ()) -> Answer:
     """One approval of the agent's team: the answer if no rule matches, or if policy cannot be read."""
     held = (*_holds(call), *more)
     requirement = _narrowed(Requirement.of_own_team(call.agent_team), call, held)
@@ -130,7 +132,8 @@ def everything_else(call: Call, *, because: str = "no rule matches", more: Seque
         action="require",
         text=_sentence(str(requirement), (because, *held)),
         requirement=requirement,
-        held_because=held,
+        # Where no rule could be asked, something is wrong, and nothing lifts that.
+        held_because=held if because == NO_RULE else (because, *held),
         undecided=tuple(more),
     )
 

@@ -37,6 +37,7 @@ from reviewhub.reviews.rules import Resolution, free_seats, may_vote, tally
 from reviewhub.reviews.seating import said_for, seating
 from reviewhub.reviews.targets import request_target
 from reviewhub.reviews.vote import Place, count, vote, votes_of
+from reviewhub.standing.remember import remember
 from reviewhub.toolcalls.models import CallVersion, Decision
 from reviewhub.toolcalls.settle import Answer
 
@@ -62,7 +63,8 @@ def decide(
         NotEligible: four-eyes bars this person, or their team is not asked, or not yet.
         SignInAgain: the requirement wants the password once more.
         AlreadyVoted: they have said the same of this version; another answer is a change of mind and counts.
-        Invalid: this answer is not possible here (its kind, its changes, or policy denies the edited call).
+        Invalid: this answer is not possible here (its kind, its changes, policy denies the edited call, or an approval
+            that is to be remembered cannot be).
     """
     _check_texts(body)
     scope = f"decide:{member.pk}:{request_id}"
@@ -148,7 +150,19 @@ def _decide(
     decision = None
     if counted.resolution is not None:
         decision = _conclude(locked, stored, counted.resolution, body, actor)
-    return _out(locked, counted=counted.counts, needed=counted.needed, decision=decision)
+    standing = _remember(locked, decision, member, body.remember, actor) if body.remember else None
+    return _out(locked, counted=counted.counts, needed=counted.needed, decision=decision, standing=standing)
+
+
+def _remember(
+    locked: LockedRequest, decision: Decision | None, member: Member, asked: wire.Remember, actor: Actor
+) -> uuid.UUID:
+    """Lets the approval stand. Refused, nothing of the vote happened either."""
+    if decision is None or decision.type != "approve":
+        raise Invalid.at("/remember", "This cannot be remembered: it needs more than this approval.")
+    row = locked.request
+    made = remember(call=locked.call, request_number=row.number, member=member, asked=asked, actor=actor)
+    return made.pk
 
 
 def _check_type(row: ReviewRequest, stored: Stored, body: wire.DecideBody) -> None:
@@ -232,11 +246,20 @@ def _answer(
     )
 
 
-def _out(locked: LockedRequest, *, counted: bool, needed: int, decision: Decision | None) -> wire.DecideOut:
+def _out(
+    locked: LockedRequest,
+    *,
+    counted: bool,
+    needed: int,
+    decision: Decision | None,
+    standing: uuid.UUID | None = None,
+) -> wire.DecideOut:
     row = ReviewRequest.objects.get(pk=locked.request.pk)
     state = wire.RequestState(row.state)
     if decision is None:
         return wire.DecideOut(state=state, counted=counted, needed=needed, version=row.version)
     versions = dict(CallVersion.objects.filter(tool_call=locked.call).values_list("version", "arguments"))
-    out = decision_out(decision, versions, for_people(schema_of(row)))
-    return wire.DecideOut(state=state, counted=counted, needed=needed, version=row.version, decision=out)
+    fields: dict[str, Any] = {"decision": decision_out(decision, versions, for_people(schema_of(row)))}
+    if standing is not None:
+        fields["standing"] = standing
+    return wire.DecideOut(state=state, counted=counted, needed=needed, version=row.version, **fields)

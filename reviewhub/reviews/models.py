@@ -107,6 +107,12 @@ class ReviewRequest(Stateful):
             ),
             models.Index(fields=["workspace", "-number"], name="request_newest"),
             models.Index(fields=["branch"], name="request_branch"),
+            # What people said last about exactly one call.
+            models.Index(
+                fields=["agent", "digest", "-decided_at"],
+                name="request_last_word",
+                condition=Q(state__in=["approved", "edited", "rejected"]),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -41,6 +41,7 @@ from reviewhub.web.access import actor, page, posted
 from reviewhub.web.confirm import Confirmation, confirmation, is_asked
 from reviewhub.web.evidence import Evidence, evidence
 from reviewhub.web.forms import text_in, words
+from reviewhub.web.remembering import read as read_remember
 from reviewhub.web.render import show
 from reviewhub.web.review import Typed, find, render_review
 from reviewhub.web.schema_fields import Field, changes, json_kind, raw_changes
@@ -121,6 +122,11 @@ def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
         fresh = by_number(row.workspace_id, row.number)
         return render_review(request, caller, fresh, typed=_with(typed, errors), status=problem.status)
     messages.success(request, _told(row, typed.mode, out))
+    if out.was_given("standing"):
+        messages.success(
+            request,
+            "Calls that this covers run at once from now on; see Standing approvals.",
+        )
     return redirect(f"/{caller.member.workspace.slug}/requests/{row.number}")
 
 
@@ -212,6 +218,9 @@ def _read(given: QueryDict, row: ReviewRequest, shown: Evidence) -> tuple[Typed,
     for name in ("message", "note", "confirm"):
         if text := given.get(name, "").replace("\r\n", "\n").strip():
             tree[name] = text
+    remembered = read_remember(given)
+    if mode == "approve" and remembered.is_asked:
+        tree["remember"] = remembered.tree()
     errors: list[str] = []
     filled: list[Field] = []
     as_json = "raw" in given
@@ -249,6 +258,7 @@ def _read(given: QueryDict, row: ReviewRequest, shown: Evidence) -> tuple[Typed,
         fields=filled,
         errors=errors,
         as_json=as_json,
+        remember=remembered,
     )
     return typed, tree
 

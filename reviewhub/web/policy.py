@@ -16,11 +16,12 @@ from reviewhub_agents.canonical import BadJson
 from reviewhub.accounts.models import Agent, Team
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError
+from reviewhub.gates.explain import explain_facts
 from reviewhub.policies.cautions import all_cautions
 from reviewhub.policies.check_conditions import check_conditions
 from reviewhub.policies.difference import Change, difference
 from reviewhub.policies.drafts import open_draft
-from reviewhub.policies.explain import Explained, explain
+from reviewhub.policies.explain import Explained
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.file_state import file_state
 from reviewhub.policies.models import PolicyDraft, PolicyVersion
@@ -299,11 +300,11 @@ def _trial(request: HttpRequest, caller: MemberCaller, rules_text: str) -> Expla
         text = canonical.canonical(given.get("try-arguments", "").strip() or "{}")
     except BadJson as error:
         raise Invalid.at("/try", f"The arguments are not JSON: {error.errors[0]['message']}") from error
-    return explain(
+    return explain_facts(
         workspace_id=caller.workspace_id,
         agent=agent,
         environment=given.get("try-environment", "").strip() or "production",
-        call=call_facts(tool=tool, arguments=text).facts,
+        facts=call_facts(tool=tool, arguments=text).facts,
         rules_text=rules_text,
     )
 

@@ -29,12 +29,15 @@ from reviewhub.reviews.rows import Row
 from reviewhub.reviews.states import RequestState
 from reviewhub.reviews.targets import request_target
 from reviewhub.runs.states import OPEN_BRANCH
+from reviewhub.standing.remember import why_not
 from reviewhub.toolcalls.models import Decision, ToolCall
 from reviewhub.toolcalls.states import DecisionType
 from reviewhub.web.access import actor, page
 from reviewhub.web.called import Called, called, outcome
 from reviewhub.web.confirm import Confirmation
 from reviewhub.web.evidence import Evidence, evidence
+from reviewhub.web.policy_conditions import TESTS
+from reviewhub.web.remembering import RememberForm, suggested
 from reviewhub.web.render import show
 from reviewhub.web.schema_fields import Field, escaped, fields, raw_text
 from reviewhub.web.sign_off import sign_off
@@ -75,6 +78,7 @@ class Typed:
     is_held: bool = False
     comment: str = ""
     comment_errors: list[str] = field(default_factory=list)
+    remember: RememberForm = field(default_factory=RememberForm)
     reveal_reason: str = ""
     reveal_errors: list[str] = field(default_factory=list)
 
@@ -209,6 +213,7 @@ def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typ
         "missing": max(0, row.approvals_needed - row.approvals),
         "edits": shown.edits(),
         "claim": holder(row),
+        **(_remembering(row, shown, typed, at) if mode == "approve" and is_open and may_decide else {}),
         **_talk(row),
         "calls": _calls(row),
         **_ending(row, shown),
@@ -235,6 +240,14 @@ def mode_asked(name: str, modes: list[str]) -> str:
     if name in modes or name not in MODES:
         return name if name in modes else ""
     return next((one for one in modes if MODES[one][2] == MODES[name][2]), "")
+
+
+def _remembering(row: ReviewRequest, shown: Evidence, typed: Typed, at: datetime) -> dict[str, Any]:
+    """The fields for letting the approval stand, where that is possible."""
+    if row.kind != ReviewRequest.Kind.APPROVAL or row.approvals_needed > 1 or why_not(row.tool_call):
+        return {}
+    asked = typed.remember if typed.remember.is_asked else suggested(shown.text, shown.secret_paths, at)
+    return {"remember": asked, "tests": TESTS}
 
 
 def _first(form: list[Field]) -> str:

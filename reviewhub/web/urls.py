@@ -29,6 +29,7 @@ from reviewhub.web import (
     runs,
     signin,
     stand_ins,
+    standing,
     tools,
 )
 
@@ -90,6 +91,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("<slug:slug>/policy/draft/backtest/cancel", policy_draft.cancel),
     path("<slug:slug>/policy/draft/discard", policy_draft.discard),
     path("<slug:slug>/policy/draft/publish", policy_draft.publish),
+    path("<slug:slug>/standing-approvals", standing.standing),
+    path("<slug:slug>/standing-approvals/<uuid:standing_id>/revoke", standing.revoke),
     path("<slug:slug>/policy/<int:number>", policy.old_version),
     path("<slug:slug>/people", people.people),
     path("<slug:slug>/people/invite", people.invite),

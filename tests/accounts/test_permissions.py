@@ -101,6 +101,8 @@ TABLE = {
     Action.POLICY_EXPLAIN: ("rmaAg", "maA", "rmaAg"),
     Action.POLICY_EDIT: ("aA", "aA", "aA"),
     Action.GUARDRAILS_EDIT: ("aA", "aA", "aA"),
+    Action.STANDING_READ: ("rmaA", "maA", "rmaA"),
+    Action.STANDING_REVOKE: ("raA", "aA", "raA"),
     Action.PEOPLE_READ: ("maA", "maA", "maA"),
     Action.PEOPLE_EDIT: ("aA", "aA", "aA"),
     Action.AGENTS_READ: ("rmaA", "maA", "rmaA"),

@@ -88,6 +88,8 @@ ACCESS: dict[str, Row] = {
     "POST runs/<uuid:run>/resume": Row("b", {"reason": "it was nothing"}),
     "POST runs/<uuid:run>/limits": Row("b", {"seconds": 3600, "reason": "an hour is enough"}),
     "POST branches/<uuid:branch>/retry": Row("b", {"reason": "the provider is back"}),
+    "GET standing-approvals": Row("bdcam"),
+    "POST standing-approvals/<uuid:standing>/revoke": Row("ba", {"reason": "no more"}),
     "GET retention": Row("cam"),
     "GET retention/dry-run": Row("cam"),
     "POST retention/erase": Row("am", {"on_behalf_of": " ", "reason": "they asked for it"}),

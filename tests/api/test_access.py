@@ -18,6 +18,7 @@ from tests.api.access import ACCESS, PLAN, PUBLIC
 from tests.cast import Cast
 from tests.driver import API, AgentHttp, PersonHttp, Reply, _reply, agent_of, call, staging
 from tests.shared import shared
+from tests.web.make import standing_approval
 
 METHODS = ("get", "post", "put", "patch", "delete")
 REFUSED = {401, 403, 404}
@@ -57,7 +58,9 @@ def scene(cast: Cast) -> Scene:
     branch = Branch.objects.get(run=run["id"])
     own.put(f"/branches/{branch.pk}/records/k", {"value": 1}).ok()
     own.put("/states/refund/1", {"schema": {"type": "object"}}).ok()
+    row = ReviewRequest.objects.get(pk=waiting["request"]["id"])
     ids = {
+        "standing": str(standing_approval(row, cast.bob).pk),
         "run": run["id"],
         "pause": paused["id"],
         "call": waiting["id"],

@@ -57,6 +57,8 @@ KEPT = {
     "SealKey",
     "ShadowAnswer",
     "SignInFailure",
+    "StandingApproval",
+    "StandingUse",
     "StateSchema",
     "StepMark",
     "Team",

@@ -16,7 +16,7 @@ from reviewhub.core.actors import SYSTEM
 from reviewhub.plans.models import PlanVersion
 from tests.cast import Cast, make_test_agent
 from tests.shared import shared
-from tests.web.make import waiting
+from tests.web.make import standing_approval, waiting
 
 
 @pytest.fixture
@@ -59,4 +59,5 @@ def ids(cast: Cast) -> dict[str, Any]:
         "<uuid:agent_id>": row.agent_id,
         "<uuid:key_id>": key.pk,
         "<uuid:tool_id>": tool.pk,
+        "<uuid:standing_id>": standing_approval(waiting(cast.support), cast.bob).pk,
     }

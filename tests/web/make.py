@@ -8,12 +8,13 @@ from typing import Any
 
 from reviewhub_agents import canonical
 
-from reviewhub.accounts.models import Agent, Team
+from reviewhub.accounts.models import Agent, Member, Team
 from reviewhub.core.clock import now
 from reviewhub.core.display.sentence import pack, plain, sentence
 from reviewhub.policies.rules import Requirement
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Branch, Run
+from reviewhub.standing.models import StandingApproval
 from reviewhub.toolcalls.models import CallVersion, Pause, ToolCall
 from reviewhub.tools.models import Tool
 
@@ -88,3 +89,22 @@ def waiting(
     )  # fmt: skip
     row.teams.add(team)
     return row
+
+
+def standing_approval(row: ReviewRequest, owner: Member, **fields: Any) -> StandingApproval:
+    """The approval of one request, standing for exactly the same call."""
+    given = {
+        "workspace": row.workspace,
+        "agent": row.agent,
+        "environment": row.environment,
+        "tool_name": row.tool_name,
+        "schema_fingerprint": "sha256:0",
+        "digest": row.digest,
+        "owner": owner,
+        "owner_name": owner.person.name,
+        "team": row.teams.get(),
+        "tool_call": row.tool_call,
+        "request_number": row.number,
+        "until": now() + timedelta(days=30),
+    }
+    return StandingApproval.objects.create(**given | fields)

@@ -72,6 +72,8 @@ PAGES: dict[str, tuple[str, str]] = {
     "policy/draft/discard": ("post", "ok 403 403 403"),
     "policy/draft/publish": ("post", "ok 403 403 403"),
     "policy/<int:number>": ("get", "404 404 404 404"),
+    "standing-approvals": ("get", "ok ok ok ok"),
+    "standing-approvals/<uuid:standing_id>/revoke": ("post", "ok ok 404 403"),
     "people": ("get", "ok 403 403 ok"),
     "people/invite": ("post", "ok 403 403 403"),
     "people/teams": ("post", "ok 403 403 403"),

@@ -78,6 +78,7 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "policy/draft/publish": ("alice", {}, "", ("draft", "note", "base")),
     "stand-ins/lend": ("bob", {}, "", ("to", "starts_at", "ends_at")),
     "stand-ins/end": ("bob", {}, "", ("delegation",)),
+    "standing-approvals/<uuid:standing_id>/revoke": ("bob", {}, "reason", ("reason",)),
     "people/invite": ("alice", {"email": "new@example.com", "role": "reviewer"}, "name", ("name", "email", "teams")),
     "people/teams": ("alice", {}, "name", ("name",)),
     "people/<uuid:member_id>/change": ("alice", {"role": "reviewer"}, "", ("role", "teams")),

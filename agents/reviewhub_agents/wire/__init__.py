@@ -102,6 +102,7 @@ from .people import (
     DecideBody,
     DecideOut,
     KeptOut,
+    Remember,
     RequestDetail,
     RequestList,
     RequestRow,
@@ -175,6 +176,7 @@ from .runs import (
     SpentOut,
     TouchedCall,
 )
+from .standing import StandingList, StandingOut
 from .tools import (
     EscalationOut,
     ExplainBody,
@@ -309,6 +311,7 @@ __all__ = [
     "RecordBody",
     "RecordList",
     "RecordOut",
+    "Remember",
     "RemovedOut",
     "RequestDetail",
     "RequestKind",
@@ -342,6 +345,8 @@ __all__ = [
     "SleepOut",
     "SpentOut",
     "StageOut",
+    "StandingList",
+    "StandingOut",
     "StateSchemaIn",
     "StateSchemaNamed",
     "StateSchemaOut",

@@ -38,7 +38,24 @@ from .fields import (
 from .problems import Problem
 from .tools import RequirementOut
 
+MAX_CONDITIONS = 20
+MAX_EXPRESSION = 1000
 _WITH_VALUE = frozenset({Verdict.RESPOND, Verdict.HAPPENED})
+
+
+class Remember(Wire):
+    """Let an approval stand: calls of the same tool by the same agent in the same environment go through, too.
+
+    `bounds`: `exact` covers the same arguments only, `within` what all of `when` (tests as in a rule) and `expression`
+    (CEL) hold for, `any` every call of the tool. `until` is 30 days from now unless said, a year at most.
+    """
+
+    scope: Annotated[str, Field(pattern="^(agent|run)$")] = "agent"
+    bounds: Annotated[str, Field(pattern="^(exact|within|any)$")] = "exact"
+    when: Annotated[list[Json], Field(max_length=MAX_CONDITIONS)] = []
+    expression: Annotated[str, Field(min_length=1, max_length=MAX_EXPRESSION)] | None = None
+    until: Time | None = None
+    uses: Annotated[Int, Field(ge=1, le=1_000_000)] | None = None
 
 
 class DecideBody(Wire):
@@ -56,6 +73,7 @@ class DecideBody(Wire):
     message: Text = ""
     note: Text = ""
     confirm: Label | None = None
+    remember: Remember | None = None
 
     @model_validator(mode="after")
     def _fits_the_type(self) -> Self:
@@ -65,6 +83,8 @@ class DecideBody(Wire):
             raise ValueError("A respond needs a value; it may be any JSON, also null.")
         if self.type not in _WITH_VALUE and self.was_given("value"):
             raise ValueError("Only respond and happened have a value.")
+        if self.remember is not None and self.type is not Verdict.APPROVE:
+            raise ValueError("Only an approval can be remembered.")
         return self
 
 
@@ -76,6 +96,7 @@ class DecideOut(Wire):
     needed: Count
     version: Positive
     decision: DecisionOut | None = None
+    standing: Id | None = None
 
 
 class BulkDecision(DecideBody):

@@ -109,7 +109,7 @@ class PartOut(Wire):
 class StepOut(Wire):
     """What one rule said. `matched` null: it cannot be decided. `answers`: the answer is this one's."""
 
-    layer: Annotated[str, Field(pattern="^(guardrail|rule)$")]
+    layer: Annotated[str, Field(pattern="^(guardrail|limit|rejection|standing|rule)$")]
     position: Positive
     rule: Title
     action: PolicyOutcomeField

@@ -1,0 +1,37 @@
+"""What policy says now to a call that was proposed before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
+from reviewhub.policies.facts import call_facts
+from reviewhub.toolcalls.claims import failed_checks
+from reviewhub.toolcalls.models import ToolCall
+from reviewhub.toolcalls.queries import arguments_of
+from reviewhub.tools.models import Tool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Today:
+    """A call as policy sees it now."""
+
+    tool: Tool
+    arguments: str
+    facts: CallFacts
+    answer: Resolved
+
+
+def today(call: ToolCall) -> Today:
+    """What policy says now to the call's current version."""
+    tool = Tool.objects.get(agent_id=call.agent_id, name=call.tool_name)
+    arguments = arguments_of(call)
+    known = call_facts(tool=tool, arguments=arguments, failed_checks=failed_checks(call.claims))
+    facts = known.facts
+    if known.errors:
+        # The schema changed since the decision: what no longer fits it is held, as what cannot be checked.
+        facts = replace(facts, schema_problem=known.errors[0]["message"])
+    (answer,) = evaluate(
+        workspace_id=call.workspace_id, agent=call.agent, environment=call.run.environment, calls=[facts]
+    )
+    return Today(tool=tool, arguments=arguments, facts=facts, answer=answer)
