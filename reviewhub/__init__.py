@@ -9,8 +9,8 @@ Where things go: one small app per concept, and inside every app the same file r
 Imports go one way, each line may use what stands to its right or below:
 
     api | web | live | ops -> retention -> hosting | insights -> gates -> reviews -> limits | standing
-        -> resumptions -> deliveries -> toolcalls -> budgets -> checkpoints | policies -> plans | tools -> runs
-        -> accounts -> audit -> core
+        -> resumptions -> deliveries -> verdicts -> toolcalls -> budgets -> checkpoints | policies -> plans | tools
+        -> runs -> accounts -> audit -> core
 
 What each app is about:
 
@@ -22,6 +22,7 @@ What each app is about:
 * ``checkpoints`` states: saved, read, compared, forked, kept small; ``policies`` which call needs whom;
   ``budgets`` what a state may weigh;
 * ``toolcalls`` the ledger: each call from proposal to outcome, with decision, grant and attempts;
+  ``verdicts`` what verifiers say of calls, and people of plans;
 * ``deliveries`` e-mails; ``resumptions`` the outbox that wakes a branch;
 * ``reviews`` requests before people: votes, decisions, deadlines, questions;
 * ``gates`` what an agent's request does across all of these in one transaction: pause, consume, outcome, rewrite, stop;

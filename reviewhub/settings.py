@@ -58,6 +58,7 @@ INSTALLED_APPS = [
     "reviewhub.policies",
     "reviewhub.budgets",
     "reviewhub.toolcalls",
+    "reviewhub.verdicts",
     "reviewhub.deliveries",
     "reviewhub.resumptions",
     "reviewhub.limits",

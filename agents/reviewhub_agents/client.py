@@ -91,6 +91,8 @@ class _Routes:
     claim_branch = Route(routes.claim_branch)
     heartbeat = Route(routes.heartbeat)
     enter = Route(routes.enter)
+    signals = Route(routes.signals)
+    give_verdict = Route(routes.give_verdict)
     finish = Route(routes.finish)
     fail = Route(routes.fail)
     handover = Route(routes.handover)

@@ -209,6 +209,16 @@ def enter(branch: UUID, body: wire.EnterBody) -> Call[wire.EnterOut]:
     return _post(_path("branches", branch, "enter"), wire.EnterOut, body)
 
 
+def signals(branch: UUID) -> Call[wire.SignalsOut]:
+    """What speaks against the branch's plan in force."""
+    return _get(_path("branches", branch, "signals"), wire.SignalsOut)
+
+
+def give_verdict(call: UUID, body: wire.VerdictBody) -> Call[wire.VerdictOut]:
+    """What a verifier of the agent's own says of a call; the first verdict of a name stays."""
+    return _post(_path("tool-calls", call, "verdicts"), wire.VerdictOut, body)
+
+
 def fail(branch: UUID, body: wire.FailBody) -> Call[wire.BranchOut]:
     """The branch cannot go on."""
     return _post(_path("branches", branch, "fail"), wire.BranchOut, body)

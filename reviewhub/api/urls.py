@@ -24,6 +24,7 @@ from reviewhub.api.views import (
     standing,
     states,
     tools,
+    verdicts,
 )
 from reviewhub.api.views.unknown import not_an_id, unknown
 
@@ -67,6 +68,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("branches/<uuid:branch>/heartbeat", branches.Heartbeat.as_view()),
     path("runs/<uuid:run>/limits", control.RunLimits.as_view()),
     path("branches/<uuid:branch>/retry", control.RetryBranch.as_view()),
+    path("branches/<uuid:branch>/signals", verdicts.Signals.as_view()),
+    path("tool-calls/<uuid:call>/verdicts", verdicts.Verdicts.as_view()),
+    path("runs/<uuid:run>/plans/ask", verdicts.AskPlan.as_view()),
     path("branches/<uuid:branch>/enter", branches.Enter.as_view()),
     path("branches/<uuid:branch>/finish", branches.Finish.as_view()),
     path("branches/<uuid:branch>/fail", branches.Fail.as_view()),

@@ -20,6 +20,7 @@ LAYERS = (
     ("checkpoints", "policies"),
     ("budgets",),
     ("toolcalls",),
+    ("verdicts",),
     ("deliveries",),
     ("resumptions",),
     ("reviews",),

@@ -145,5 +145,6 @@ def _read(
 
 
 def failed_names(checks: Sequence[wire.Check]) -> tuple[str, ...]:
-    """The names of checks that the agent itself says have failed."""
-    return tuple(check.name for check in checks if check.status is wire.CheckStatus.FAILED)
+    """The names of checks that the agent itself says have failed, or could not be made."""
+    bad = (wire.CheckStatus.FAILED, wire.CheckStatus.ERROR, wire.CheckStatus.TIMED_OUT)
+    return tuple(check.name for check in checks if check.status in bad)

@@ -25,11 +25,13 @@ from reviewhub_agents.runtime.store import (
     Permit,
     Plan,
     Proposal,
+    Signals,
     Snapshot,
     Status,
     Stop,
     WrittenAs,
 )
+from reviewhub_agents.runtime.verifiers import Came
 
 from reviewhub.checkpoints.load import load
 from reviewhub.checkpoints.models import Checkpoint
@@ -61,6 +63,8 @@ from reviewhub.resumptions.complete import complete
 from reviewhub.runs.fence import check, check_not_halted
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import locked_branch
+from reviewhub.verdicts.give import give
+from reviewhub.verdicts.queries import signals
 
 
 class BranchStore:
@@ -240,6 +244,15 @@ class BranchStore:
             if messages.has_step(self.plan(), step):
                 raise
             raise PlanChanged(f"the plan in force has no step {step}") from error
+
+    def signals(self) -> Signals:
+        """What speaks against the plan in force."""
+        return messages.signals_of(signals(self._branch))
+
+    def judged(self, call: Call, came: Came) -> None:
+        """Writes down what a verifier said."""
+        with _translated():
+            give(call_id=uuid.UUID(call.id), body=messages.verdict_body(came), actor=self._actor)
 
     def enter(self, *, node: str, step: int) -> str | None:
         """What has to be asked before a step. That policy is about no step is believed for a second."""

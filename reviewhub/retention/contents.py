@@ -24,6 +24,7 @@ from reviewhub.resumptions.models import Failure
 from reviewhub.reviews.models import Comment, PostReview, Question, Review, ReviewRequest
 from reviewhub.runs.models import Branch, Halt, Run
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
+from reviewhub.verdicts.models import Verdict
 
 ERASED = "Erased"
 NO_PLAN = '{"assumptions":[],"steps":[]}'
@@ -78,6 +79,7 @@ TEXTS: tuple[Texts, ...] = (
     Texts(_of(Failure, "resumption__branch__run_id"), {"error": ""}),
     Texts(_of(Halt, "branch__run_id"), {"reason": ""}),
     Texts(_of(PostReview, "tool_call__run_id"), {"note": ""}),
+    Texts(_of(Verdict, "run_id"), {"detail": "", "contradicts": ""}),
 )
 
 

@@ -18,11 +18,13 @@ from reviewhub_agents.runtime.store import (
     Permit,
     Plan,
     Proposal,
+    Signals,
     Snapshot,
     Status,
     Stop,
     WrittenAs,
 )
+from reviewhub_agents.runtime.verifiers import Came
 
 from reviewhub.checkpoints.load import load
 from reviewhub.checkpoints.queries import head_of
@@ -150,6 +152,14 @@ class _Kept:
 
     def mark_step(self, *, step: str, status: str, note: str) -> None:
         """No mark is made."""
+
+    def signals(self) -> Signals:
+        """It would look, and perhaps plan anew."""
+        _reached("would look whether it needs another plan")
+
+    def judged(self, call: Call, came: Came) -> None:
+        """A verdict would be written."""
+        _reached(f"would write down what {came.name} says")
 
     def enter(self, *, node: str, step: int) -> str | None:
         """Whether people are asked before a step does not matter here."""

@@ -20,11 +20,11 @@ def facts_of(claims: str) -> canonical.Tree | None:
 
 
 def failed_checks(claims: str) -> tuple[str, ...]:
-    """The names of checks that the agent itself reports as failed."""
+    """The names of checks that the agent itself reports as failed, or as not made."""
     tree = canonical.reread(claims)
     checks = tree.get("checks") if isinstance(tree, dict) else None
     found: list[str] = []
     for check in checks if isinstance(checks, list) else []:
-        if isinstance(check, dict) and check.get("status") == "failed":
+        if isinstance(check, dict) and check.get("status") in ("failed", "error", "timed_out"):
             found.append(str(check.get("name", "")))
     return tuple(found)

@@ -11,6 +11,7 @@ from reviewhub.core.schemas.validate import SchemaUnusable, validate
 from reviewhub.reviews.models import PostReview, ReviewRequest
 from reviewhub.toolcalls.models import CallVersion, ToolCall
 from reviewhub.tools.models import Tool
+from reviewhub.web.checks import Check, verdicts_on
 
 ERROR_CHARACTERS = 4000
 
@@ -38,10 +39,12 @@ class Called:
     request: ReviewRequest | None
     drawn: PostReview | None
     """Its later look, for one that ran without waiting and was drawn."""
+    checks: list[Check]
+    """What verifiers say of it."""
 
 
 def called(calls: list[ToolCall]) -> list[Called]:
-    """These calls with their newest arguments, requests and later looks; four queries for all of them."""
+    """These calls with their newest arguments, requests, later looks and verdicts; five queries for all of them."""
     versions = {
         (version.tool_call_id, version.version): version.arguments
         for version in CallVersion.objects.filter(tool_call__in=calls)
@@ -56,12 +59,14 @@ def called(calls: list[ToolCall]) -> list[Called]:
     tools = Tool.objects.filter(agent_id__in={call.agent_id for call in calls})
     tools = tools.only("agent_id", "name", "schema", "result_schema")
     schemas = {(tool.agent_id, tool.name): (tool.schema, tool.result_schema) for tool in tools}
+    said = verdicts_on(calls)
     found: list[Called] = []
     for call in calls:
         text = versions.get((call.pk, call.version), "{}")
         schema, result_schema = schemas.get((call.agent_id, call.tool_name), ("", ""))
         rows = arguments.rows(text, secret_paths=write_only_paths(schema, text))
-        found.append(Called(call, rows, outcome(call, result_schema), asked.get(call.pk), drawn.get(call.pk)))
+        came, checks = outcome(call, result_schema), said.get(call.pk, [])
+        found.append(Called(call, rows, came, asked.get(call.pk), drawn.get(call.pk), checks))
     return found
 
 

@@ -18,6 +18,7 @@ from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
 from reviewhub.toolcalls.models import CallVersion
 from reviewhub.tools.models import Tool
+from reviewhub.web.checks import Check, verdicts_on
 from reviewhub.web.schema_fields import raw_text
 
 WORD_CHARACTERS = 1000
@@ -33,15 +34,6 @@ SPEAKS_TO_AGENT = (
     "do not ask",
     "as an ai",
 )
-
-
-@dataclass(frozen=True)
-class Check:
-    """A check that the agent says it made."""
-
-    name: str
-    status: str
-    detail: str
 
 
 @dataclass(frozen=True)
@@ -65,7 +57,7 @@ class Claims:
     @property
     def failed(self) -> int:
         """How many checks failed by the agent's own account."""
-        return sum(check.status == "failed" for check in self.checks)
+        return sum(check.is_bad for check in self.checks)
 
 
 @dataclass(frozen=True)
@@ -90,6 +82,17 @@ class Evidence:
     votes: list[Review]
     versions: list[CallVersion]  # the newest first
     secret_paths: frozenset[str]
+    verdicts: list[Check] = field(default_factory=list)
+
+    @property
+    def checks(self) -> list[Check]:
+        """What others say of the call, then what the agent says."""
+        return [*self.verdicts, *self.claims.checks]
+
+    @property
+    def failed(self) -> int:
+        """How many of them speak against it."""
+        return sum(check.is_bad for check in self.checks)
 
     @property
     def raw(self) -> tuple[Segment, ...]:
@@ -135,6 +138,7 @@ def evidence(row: ReviewRequest, caller: MemberCaller) -> Evidence:
         tool=tool,
         requirement=Stored.model_validate_json(row.requirement),
         claims=claims(row.tool_call.claims),
+        verdicts=verdicts_on([row.tool_call]).get(row.tool_call_id, []),
         votes=list(row.reviews.select_related("member").order_by("created_at")),
         versions=versions,
         secret_paths=secret_paths,
@@ -147,7 +151,7 @@ def claims(text: str) -> Claims:
     if not isinstance(tree, dict):
         return Claims()
     checks = [
-        Check(_word(one, "name"), _word(one, "status"), _word(one, "detail"))
+        Check(_word(one, "name"), _word(one, "status"), _word(one, "detail"), _word(one, "source"))
         for one in _objects(tree.get("checks"))
     ]
     given = [

@@ -22,6 +22,7 @@ from reviewhub.reviews.targets import run_target
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import branches_of
 from reviewhub.runs.states import OPEN_BRANCH
+from reviewhub.verdicts.ask_plan import ask_plan
 from reviewhub.web.access import actor, page
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.plan_view import base_of, compared, plan, versions
@@ -100,6 +101,28 @@ def restore(request: HttpRequest, caller: MemberCaller, shown: Shown) -> HttpRes
     return redirect(f"/{caller.member.workspace.slug}/runs/{shown.run.pk}#plan")
 
 
+@require_POST
+@page(Action.PLAN_RESTORE, of=_find, again=_again)
+def ask(request: HttpRequest, caller: MemberCaller, shown: Shown) -> HttpResponse:
+    """The agent is asked for another plan than the version, which has to be in force."""
+    reason = text_in(request, "reason")
+    if not reason:
+        raise Invalid("Say what is wrong with the plan; the agent reads it.")
+    body = wire.AskPlanBody(branch=shown.version.branch.name, base=shown.version.number, reason=reason)
+    try:
+        ask_plan(
+            run=shown.run,
+            body=body,
+            key=check_key(request.POST.get("key", "")),
+            target=run_target(shown.run),
+            actor=actor(request, caller),
+        )
+    except Conflict as error:
+        return _again(request, caller, shown, error)
+    messages.success(request, "The agent is told at the end of its step that you want another plan.")
+    return redirect(f"/{caller.member.workspace.slug}/runs/{shown.run.pk}#plan")
+
+
 def _answer(
     request: HttpRequest,
     caller: MemberCaller,
@@ -120,6 +143,7 @@ def _answer(
         "difference": compared(other, row) if other else None,
         "may_restore": allowed(caller, Action.PLAN_RESTORE, run_target(shown.run)),
         "places": _places(row),
+        "may_ask": row.branch.state in OPEN_BRANCH and base_of(row.branch) == row.number,
         "key": uuid.uuid4(),
         **said,
     }

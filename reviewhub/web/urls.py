@@ -68,6 +68,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("<slug:slug>/checkpoints/<uuid:checkpoint_id>/trace", checkpoints.trace),
     path("<slug:slug>/runs/<uuid:run_id>/plan/<int:version>", plans.version),
     path("<slug:slug>/runs/<uuid:run_id>/plan/<int:version>/restore", plans.restore),
+    path("<slug:slug>/runs/<uuid:run_id>/plan/<int:version>/ask", plans.ask),
     path("<slug:slug>/checkpoints/<uuid:checkpoint_id>/rewrite", rewrite.rewrite),
     path("<slug:slug>/checkpoints/<uuid:checkpoint_id>/fork", runs.fork),
     path("<slug:slug>/runs/<uuid:run_id>/hold", retention.hold),

@@ -48,6 +48,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "checkpoints/<uuid:checkpoint_id>/trace": ("get", "ok ok 404 ok"),
     "runs/<uuid:run_id>/plan/<int:version>": ("get", "ok ok 404 ok"),
     "runs/<uuid:run_id>/plan/<int:version>/restore": ("post", "403 ok 404 403"),
+    "runs/<uuid:run_id>/plan/<int:version>/ask": ("post", "403 ok 404 403"),
     "checkpoints/<uuid:checkpoint_id>/rewrite": ("get", "403 ok 404 403"),
     "checkpoints/<uuid:checkpoint_id>/fork": ("post", "403 ok 404 403"),
     "runs/<uuid:run_id>/hold": ("post", "ok 403 404 ok"),

@@ -26,11 +26,13 @@ from reviewhub_agents.runtime.store import (
     Permit,
     Plan,
     Proposal,
+    Signals,
     Snapshot,
     Status,
     Stop,
     WrittenAs,
 )
+from reviewhub_agents.runtime.verifiers import Came
 
 R = TypeVar("R")
 
@@ -217,6 +219,16 @@ class HttpStore:
     def _plan_version(self) -> int | None:
         found = self._client.get_run(self._run).branches
         return next(one.plan for one in found if one.id == self._branch)
+
+    def signals(self) -> Signals:
+        """What speaks against the plan in force."""
+        with _translated():
+            return messages.signals_of(self._client.signals(self._branch))
+
+    def judged(self, call: Call, came: Came) -> None:
+        """Writes down what a verifier said."""
+        with _translated():
+            self._client.give_verdict(UUID(call.id), messages.verdict_body(came))
 
     def enter(self, *, node: str, step: int) -> str | None:
         """What has to be asked before a step. That policy is about no step is believed for a second."""

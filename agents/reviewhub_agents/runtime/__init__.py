@@ -37,11 +37,13 @@ from .heads import END
 from .models import Model, Scripted
 from .modes import Checkpoints
 from .rebuild import rebuild
+from .replan import Replan, Why
 from .resources import Resource
 from .results import ToolResult
 from .states import StateType, Upgrade
 from .store import Plan, PlanStep
 from .tools import Tool, ToolRun
+from .verifiers import Judged, Opinion, by_model
 
 __all__ = [
     "END",
@@ -54,12 +56,15 @@ __all__ = [
     "Fenced",
     "Graph",
     "GraphError",
+    "Judged",
     "Model",
+    "Opinion",
     "Plan",
     "PlanChanged",
     "PlanRefused",
     "PlanStep",
     "Refused",
+    "Replan",
     "ReplayDiverged",
     "Resource",
     "Scripted",
@@ -71,6 +76,8 @@ __all__ = [
     "ToolRun",
     "TryLater",
     "Upgrade",
+    "Why",
+    "by_model",
     "rebuild",
     "run",
 ]

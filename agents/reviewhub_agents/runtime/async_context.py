@@ -109,6 +109,10 @@ class AsyncContext(Generic[S]):
         """As `Context.log`."""
         self._sync.log(message, **fields)
 
+    def onward(self, node: str) -> str:
+        """The engine's own, in the engine's thread."""
+        return self._sync.onward(node)
+
     def arrive(self, *, node: str, milestone: bool) -> None:
         """The engine's own end of a step, in the engine's thread."""
         self._sync.arrive(node=node, milestone=milestone)

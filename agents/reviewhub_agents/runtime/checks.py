@@ -32,7 +32,11 @@ def check(graph: Graph[Any]) -> None:
         for target in step.to:
             if target != END and target not in graph.steps:
                 raise GraphError(f"{graph.name}: step {step.name} goes to {target}, which is no step")
+    if graph.replan is not None and (graph.replan.to not in graph.steps or graph.replan.failures < 1):
+        raise GraphError(f"{graph.name}: it cannot plan anew in {graph.replan.to!r}")
     reached, ending = _reached(graph.steps, graph.start), _ending(graph.steps)
+    if graph.replan is not None:
+        reached |= _reached(graph.steps, graph.replan.to)
     for name in graph.steps:
         if name not in reached:
             raise GraphError(f"{graph.name}: no way leads to step {name}")

@@ -6,7 +6,7 @@ import inspect
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar, cast
 
@@ -17,12 +17,15 @@ from reviewhub_agents import canonical, exact
 from .calls import Act
 from .errors import ApprovalNeeded, ContextOverflow, GraphError, Paused, Refused, ReplayDiverged
 from .fit import estimate, fit
+from .heads import END
 from .models import Message, Model
 from .plans import Plans
 from .resources import Resource
 from .results import ToolResult
 from .state import dump
-from .store import Effect, Kept, Proposal, Snapshot
+from .store import Call, Effect, Kept, Proposal, Signals, Snapshot
+from .verifiers import Judged, Verifier
+from .verifiers import ask as verify
 from .work import Work
 
 S = TypeVar("S", bound=BaseModel)
@@ -67,7 +70,7 @@ class Context(Generic[S]):
         self._part = part
         self._ordered = ordered
         self._occurrences: Counter[str] = Counter()
-        self.plan = Plans(work.store, self._recorded, self._act)
+        self.plan = Plans(work.store, self._recorded, self._act, work.replan)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -224,6 +227,21 @@ class Context(Generic[S]):
             if result.outcome != "done":
                 raise Refused(_refusal(f"step {at.node} may not be entered", result))
 
+    def onward(self, node: str) -> str:
+        """The step to go to: where the plan does not hold any more, the one that plans anew. The engine's own.
+
+        Raises:
+            Refused: the one that plans anew left it at that, and would go on.
+        """
+        replan, here = self._work.replan, self.snapshot.node
+        if replan is None or node == END:
+            return node
+        seen = self._recorded("replan", lambda place: asdict(self._work.store.signals()), of=None)
+        why = replan.why(Signals(**seen))
+        if why is not None and here == replan.to:
+            raise Refused(f"the plan does not hold ({why}), and there is no other one")
+        return node if why is None else replan.to
+
     def finish(self, result: str) -> None:
         """After the last step: the branch ends, where policy wants that with people's consent. The engine's own.
 
@@ -307,6 +325,7 @@ class Context(Generic[S]):
     def _settle(
         self, asks: Sequence[Ask], effect: Effect | None, act: Act | None = None, what: str = "pause"
     ) -> list[ToolResult]:
+        asks = [self._verified(ask) for ask in asks]
         work, place = self._work, self._place(what)
         proposals = [self._proposal(place, number, ask, effect) for number, ask in enumerate(asks)]
         looked_at = any(not one.is_plain_read for one in proposals)
@@ -317,7 +336,39 @@ class Context(Generic[S]):
         work.head.asked(at, stop)
         results = work.calls.settle(stop, proposals, act)
         work.head.finished_something()
+        for ask, call, result in zip(asks, stop.calls, results, strict=True):
+            if result.outcome == "done":
+                self._judge_result(ask, call, result)
         return results
+
+    def _verified(self, ask: Ask) -> Ask:
+        """The call with what its verifiers say of it, once."""
+        about = [one for one in self._work.verifiers if one.judges == "proposal" and one.is_about(ask.tool)]
+        checks = list(ask.checks)
+        for verifier in about:
+            came = self._verdict(verifier, ask, None)
+            fields = ("name", "status", "detail", "source")
+            checks.append({name: came[name] for name in fields})
+        return replace(ask, checks=checks) if about else ask
+
+    def _judge_result(self, ask: Ask, call: Call, result: ToolResult) -> None:
+        for verifier in self._work.verifiers:
+            if verifier.judges == "result" and verifier.is_about(ask.tool):
+                self._verdict(verifier, ask, call, result.value)
+
+    def _verdict(self, verifier: Verifier, ask: Ask, call: Call | None, result: Any = None) -> Any:
+        """What a verifier said the first time; of a result it is written down at the hub, too."""
+
+        def make(place: str) -> Any:
+            judged = Judged(
+                tool=ask.tool, arguments=dict(ask.arguments), result=result, plan=self._work.store.plan()
+            )
+            came = verify(verifier, judged)
+            if call is not None:
+                self._work.store.judged(call, came)
+            return asdict(came)
+
+        return self._recorded(f"verify:{verifier.name}", make, of=[ask.tool, dict(ask.arguments)])
 
     def _proposal(self, place: str, number: int, ask: Ask, effect: Effect | None) -> Proposal:
         tool = self._work.tools.get(ask.tool)

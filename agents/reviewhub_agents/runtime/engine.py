@@ -80,6 +80,8 @@ def begin(graph: Graph[S], store: Store, snapshot: Snapshot, ledger: Ledger, sta
         calls=Calls(store, graph.tools, resources, loop),
         resources=resources,
         loop=loop,
+        replan=graph.replan,
+        verifiers=graph.verifiers,
     )
 
 
@@ -107,7 +109,7 @@ def _step(graph: Graph[S], work: Work[S]) -> None:
         return
     context = Context(work, state)
     said: Any = step.function(state, context)  # type: ignore[arg-type]
-    context.arrive(node=step.target(said), milestone=step.milestone)
+    context.arrive(node=context.onward(step.target(said)), milestone=step.milestone)
 
 
 def _awaited(step: Step[S], state: S, work: Work[S]) -> None:
@@ -121,4 +123,4 @@ def _awaited(step: Step[S], state: S, work: Work[S]) -> None:
         if group.subgroup(Paused) is not None:
             raise Paused from group
         raise
-    context.arrive(node=step.target(said), milestone=step.milestone)
+    context.arrive(node=context.onward(step.target(said)), milestone=step.milestone)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 
 from pydantic import BaseModel
 
@@ -18,10 +18,12 @@ from .errors import GraphError
 from .heads import END
 from .models import Model
 from .modes import Checkpoints
+from .replan import Replan
 from .resources import Resource
 from .states import StateType, Upgrade
 from .store import Effect
 from .tools import A, Tool, ToolRun, declare
+from .verifiers import MAX_NAME, Judge, Judges, Verifier
 
 S = TypeVar("S", bound=BaseModel)
 R = TypeVar("R")
@@ -85,6 +87,7 @@ class Graph(Generic[S]):
         upgrades: Mapping[int, Upgrade] | None = None,
         checkpoints: Checkpoints | str = Checkpoints.UNIT,
         snapshot_every: int = SNAPSHOT_EVERY,
+        replan: Replan | None = None,
     ) -> None:
         """Puts an agent together.
 
@@ -94,6 +97,7 @@ class Graph(Generic[S]):
                 states saved before know an enum that has moved since. Also what `Context.record` may meet.
             version, upgrades: of the state, as for `StateType`. Without a version states are saved without a schema.
             checkpoints: when the state is saved.
+            replan: to which step it goes when something speaks against its plan.
             snapshot_every: how many steps an event-sourced agent replays at most to rebuild a state.
 
         Raises:
@@ -110,6 +114,8 @@ class Graph(Generic[S]):
             raise GraphError(f"{name}: no such checkpoints: {checkpoints!r}, every {snapshot_every} steps")
         self.checkpoints = Checkpoints(checkpoints)
         self.snapshot_every = snapshot_every
+        self.replan = replan
+        self.verifiers: list[Verifier] = []
         self.steps: dict[str, Step[S]] = {}
         self.tools: dict[str, Tool[Any]] = {}
         self.resources: dict[str, Resource[Any]] = {}
@@ -174,6 +180,38 @@ class Graph(Generic[S]):
                 sentence=sentence,
             )
             return function
+
+        return add
+
+    def verifier(
+        self,
+        name: str,
+        *,
+        of: str,
+        judges: Judges = "proposal",
+        source: Literal["function", "model"] = "function",
+        seconds: float = 30.0,
+    ) -> Callable[[Judge], Judge]:
+        """Declares who judges calls from outside of the steps, a function `(judged) -> Opinion`.
+
+        Of a `proposal` it is shown as a check to whoever decides, and holds the call unless it passes. Of a `result` it
+        is on record, and a reason to plan anew if it contradicts an assumption.
+
+        Args:
+            of: the names that it judges, of tools or of acts (`rh.plan`), as a glob.
+            source: what people are told that it is.
+            seconds: after which it has timed out.
+        """
+
+        def add(judge: Judge) -> Judge:
+            if not 0 < len(name) <= MAX_NAME or any(one.name == name for one in self.verifiers):
+                raise GraphError(
+                    f"{self.name}: a verifier's name is its own and has up to {MAX_NAME} characters"
+                )
+            self.verifiers.append(
+                Verifier(name=name, of=of, judges=judges, judge=judge, source=source, seconds=seconds)
+            )
+            return judge
 
         return add
 

@@ -25,11 +25,13 @@ from .store import (
     Plan,
     PlanStep,
     Proposal,
+    Signals,
     Snapshot,
     Status,
     Stop,
     WrittenAs,
 )
+from .verifiers import Came
 
 Policy = Callable[[Proposal], str]
 """What becomes of a proposal at once: `allowed`, `denied` or `waiting`."""
@@ -47,7 +49,8 @@ class _Row:
 class MemoryStore:
     """Keeps one branch of one run while the process lives. `policy` answers; by default everything waits.
 
-    `gated` are the acts that need somebody's yes: `rh.plan`, `rh.finish`, `rh.step/NODE`.
+    `gated` are the acts that need somebody's yes: `rh.plan`, `rh.finish`, `rh.step/NODE`. `asked`: a person wants
+    another plan, and says why.
     """
 
     input: str = "{}"
@@ -55,6 +58,9 @@ class MemoryStore:
     sleeps_until: datetime | None = None
     policy: Policy = lambda proposal: "waiting"
     gated: frozenset[str] = frozenset()
+    asked: str = ""
+    verdicts: list[tuple[int, Came]] = field(default_factory=list)
+    _before_plan: int = 0
     state: str = "running"
     result: str | None = None
     error: str = ""
@@ -187,6 +193,8 @@ class MemoryStore:
         steps = tuple(_begun(step, standing) for step in intent.steps)
         self.plans.append(Plan(version=number + 1, steps=steps, assumptions=dict(intent.assumptions)))
         self._written[key] = (intent, number + 1)
+        self._before_plan = sum(_ran(row.call) for rows in self._stops.values() for row in rows)
+        self.asked = ""
         return number + 1
 
     def mark_step(self, *, step: str, status: str, note: str) -> None:
@@ -202,6 +210,34 @@ class MemoryStore:
         now = self.plans[-1]
         steps = tuple(_begun(one, {**standing, step: status}, again=True) for one in now.steps)
         self.plans[-1] = replace(now, steps=steps)
+
+    def signals(self) -> Signals:
+        """What speaks against the plan in force."""
+        if not self.plans:
+            return Signals()
+        over = [row.call.state for rows in self._stops.values() for row in rows if _ran(row.call)]
+        failures = 0
+        for state in reversed(over[self._before_plan :]):
+            if state != "failed":
+                break
+            failures += 1
+        version = len(self.plans)
+        against = [
+            one
+            for of, one in self.verdicts
+            if (of, one.status) == (version, "failed") and one.contradicts in self.plans[-1].assumptions
+        ]
+        return Signals(
+            version=version,
+            failures=failures,
+            contradicted=against[0].contradicts if against else "",
+            because=f"{against[0].name}: {against[0].detail}" if against else "",
+            asked=self.asked,
+        )
+
+    def judged(self, call: Call, came: Came) -> None:
+        """Writes down what a verifier said."""
+        self.verdicts.append((len(self.plans), came))
 
     def enter(self, *, node: str, step: int) -> str | None:
         """What has to be asked before a step, where its act is `gated`."""
@@ -290,6 +326,10 @@ class MemoryStore:
     def _stop(self, key: str) -> Stop:
         stop, checkpoint = self._ids[key]
         return Stop(id=stop, calls=tuple(row.call for row in self._stops[key]), checkpoint=checkpoint)
+
+
+def _ran(call: Call) -> bool:
+    return call.state in {"succeeded", "failed"} and not call.tool.startswith("rh.")
 
 
 _AFTER = {"reject": "denied", "respond": "skipped", "happened": "succeeded", "skip": "skipped"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
@@ -27,11 +28,13 @@ from .store import (
     Plan,
     PlanStep,
     Proposal,
+    Signals,
     Snapshot,
     Status,
     Stop,
     WrittenAs,
 )
+from .verifiers import Came
 
 FENCED = frozenset(
     {
@@ -169,6 +172,7 @@ def plan_body(
 ) -> wire.PlanBody:
     """A version of a plan to write."""
     kind = "failures" if intent.failures else "contradicted" if intent.contradicted else "agent"
+    kind = "person" if kind == "agent" and intent.asked else kind
     why = {
         "kind": kind,
         "failures": intent.failures,
@@ -199,8 +203,25 @@ def planned(arguments: str) -> tuple[int, Intent]:
         because=why.get("text", ""),
         failures=why.get("failures"),
         contradicted=why.get("assumption"),
+        asked=why.get("kind") == "person",
     )
     return tree["base"], intent
+
+
+def verdict_body(came: Came) -> wire.VerdictBody:
+    """What a verifier said."""
+    return wire.VerdictBody.from_text(canonical.dumps(asdict(came)))
+
+
+def signals_of(out: wire.SignalsOut) -> Signals:
+    """What speaks against a plan, as the hub sees it."""
+    return Signals(
+        version=out.version,
+        failures=out.failures,
+        contradicted=out.contradicted,
+        because=out.because,
+        asked=out.asked,
+    )
 
 
 def marks_body(*, step: str, status: str, note: str, epoch: int | None) -> wire.MarksBody:

@@ -9,8 +9,9 @@ from typing import Any, Protocol
 from . import messages
 from .calls import Act
 from .errors import ApprovalNeeded, PlanChanged, PlanRefused
+from .replan import Replan, Why
 from .results import ToolResult
-from .store import Call, Intent, Permit, Plan, PlanStep, Store
+from .store import Call, Intent, Permit, Plan, PlanStep, Signals, Store
 
 
 class Record(Protocol):
@@ -30,8 +31,9 @@ class Asks(Protocol):
 class Plans:
     """`ctx.plan`: what the agent intends, for people to see. Each act is done once, however often its step starts."""
 
-    def __init__(self, store: Store, record: Record, act: Asks) -> None:
+    def __init__(self, store: Store, record: Record, act: Asks, replan: Replan | None) -> None:
         """Made by the context."""
+        self._replan = replan
         self._store = store
         self._record = record
         self._act = act
@@ -41,6 +43,12 @@ class Plans:
         tree = self._record("plan.now", lambda place: _tree(self._store.plan()), of=None)
         return None if tree is None else _plan(tree)
 
+    def why(self) -> Why | None:
+        """Why there has to be another plan (`Graph(replan=…)`), as it was when the step asked first; None when the
+        plan in force holds, or there is none."""
+        seen = self._record("plan.why", lambda place: asdict(self._store.signals()), of=None)
+        return None if self._replan is None else self._replan.why(Signals(**seen))
+
     def write(
         self,
         steps: Sequence[PlanStep],
@@ -49,6 +57,7 @@ class Plans:
         because: str = "",
         failures: int | None = None,
         contradicted: str | None = None,
+        why: Why | None = None,
         base: int | None = None,
     ) -> int:
         """Writes the next version of the plan; its number.
@@ -58,6 +67,7 @@ class Plans:
             because: why it changed, in words.
             failures: how many there were in a row, if that is why.
             contradicted: the id of the assumption that does not hold, if that is why.
+            why: all that at once, as `why()` says it.
             base: the version it was made from (0 for none yet); left out, it replaces whatever is in force.
 
         Where policy wants people to approve the plan, the step waits for them; they may also change it.
@@ -66,12 +76,14 @@ class Plans:
             PlanChanged: `base` is not in force: a person restored another one.
             PlanRefused: people, or policy, refused it; the version before is in force.
         """
+        given = why or Why(failures=failures, contradicted=contradicted)
         intent = Intent(
             steps=tuple(steps),
             assumptions=dict(assumptions or {}),
-            because=because,
-            failures=failures,
-            contradicted=contradicted,
+            because=because or given.text,
+            failures=given.failures,
+            contradicted=given.contradicted,
+            asked=given.asked,
         )
         written: int | dict[str, str] = self._record(
             "plan.write", lambda place: self._try(place, intent, base), of=asdict(intent)

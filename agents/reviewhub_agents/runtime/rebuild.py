@@ -23,11 +23,13 @@ from .store import (
     Permit,
     Plan,
     Proposal,
+    Signals,
     Snapshot,
     Status,
     Stop,
     Store,
 )
+from .verifiers import Came
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -135,6 +137,14 @@ class Past:
     def mark_step(self, *, step: str, status: str, note: str) -> None:
         """Nothing is written."""
         _refuse(step)
+
+    def signals(self) -> Signals:
+        """What was seen then was recorded."""
+        _refuse("signals")
+
+    def judged(self, call: Call, came: Came) -> None:
+        """Nothing is judged anew."""
+        _refuse(came.name)
 
     def enter(self, *, node: str, step: int) -> str | None:
         """Whether it was asked for says the ledger."""

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from .verifiers import Came
 
 Effect = Literal["read", "idempotent", "once"]
 Status = Literal["succeeded", "failed", "unknown"]
@@ -156,7 +159,8 @@ class PlanStep:
 class Intent:
     """A version of a plan to write. `assumptions`: id → text.
 
-    Why it changed: `failures` in a row, the assumption (its id) that is `contradicted`, or as `because` says.
+    Why it changed: `failures` in a row, the assumption (its id) that is `contradicted`, a person who `asked` for it, or
+    as `because` says.
     """
 
     steps: Sequence[PlanStep]
@@ -164,6 +168,7 @@ class Intent:
     because: str = ""
     failures: int | None = None
     contradicted: str | None = None
+    asked: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +178,17 @@ class Plan:
     version: int
     steps: Sequence[PlanStep]
     assumptions: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signals:
+    """What speaks against the plan in force (`version`, 0: there is none): see `wire.SignalsOut`."""
+
+    version: int = 0
+    failures: int = 0
+    contradicted: str = ""
+    because: str = ""
+    asked: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,6 +280,12 @@ class Store(Protocol):
             PlanChanged: the plan in force has no such step, or there is none.
             GraphError: the step cannot come there from where it is.
         """
+
+    def signals(self) -> Signals:
+        """What speaks against the plan in force."""
+
+    def judged(self, call: Call, came: Came) -> None:
+        """Writes down what a verifier said of a call; the first one of a name stays."""
 
     def enter(self, *, node: str, step: int) -> str | None:
         """The arguments with which `rh.step/NODE` has to be asked for before a step; None where nobody is asked."""

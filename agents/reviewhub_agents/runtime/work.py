@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -12,11 +12,13 @@ from .calls import Calls
 from .heads import Head
 from .loop import Loop
 from .models import Model
+from .replan import Replan
 from .replay import Replay
 from .resources import Opened
 from .states import StateType
 from .store import Store
 from .tools import Tool
+from .verifiers import Verifier
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -35,3 +37,5 @@ class Work(Generic[S]):
     calls: Calls
     resources: Opened
     loop: Loop
+    replan: Replan | None = None
+    verifiers: Sequence[Verifier] = ()

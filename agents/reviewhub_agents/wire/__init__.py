@@ -189,6 +189,7 @@ from .tools import (
     ToolOut,
     ToolRegister,
 )
+from .verdicts import AskPlanBody, SignalsOut, VerdictBody, VerdictOut
 
 __all__ = [
     "MAX_BULK",
@@ -199,6 +200,7 @@ __all__ = [
     "AnswerBody",
     "Arguments",
     "AskBody",
+    "AskPlanBody",
     "Assumption",
     "AssumptionChange",
     "BadBody",
@@ -341,6 +343,7 @@ __all__ = [
     "RunRetentionOut",
     "RunStart",
     "RunState",
+    "SignalsOut",
     "SleepBody",
     "SleepOut",
     "SpentOut",
@@ -363,6 +366,8 @@ __all__ = [
     "ToolRegister",
     "TouchedCall",
     "Verdict",
+    "VerdictBody",
+    "VerdictOut",
     "VoteOut",
     "WhyBody",
     "Wire",

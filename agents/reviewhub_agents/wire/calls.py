@@ -57,11 +57,12 @@ class Evidence(Wire):
 
 
 class Check(Wire):
-    """A check the agent made itself: a claim, not a fact."""
+    """A check the agent made itself: a claim, not a fact. `source` says by what: a function or a model of its own."""
 
     name: Title
     status: CheckStatusField
     detail: Text = ""
+    source: Label = ""
 
 
 class Arguments(Wire):

@@ -159,11 +159,13 @@ class OutcomeStatus(StrEnum):
 
 
 class CheckStatus(StrEnum):
-    """How a check of the agent's own came out."""
+    """How a check of the agent's own came out. Who failed to check, or took too long, has found nothing good."""
 
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
+    ERROR = "error"
+    TIMED_OUT = "timed_out"
 
 
 class ResumeKind(StrEnum):

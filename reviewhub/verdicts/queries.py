@@ -1,0 +1,64 @@
+"""Reads of verdicts, and what in them is a reason to plan anew."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from reviewhub_agents import wire
+
+from reviewhub.plans.content import stored
+from reviewhub.plans.models import PlanVersion
+from reviewhub.plans.queries import in_force
+from reviewhub.runs.models import Branch
+from reviewhub.toolcalls.models import ToolCall
+from reviewhub.toolcalls.states import CallState
+from reviewhub.tools.acts import PREFIX
+from reviewhub.verdicts.models import Verdict
+
+MOST = 100
+"""Calls and verdicts that are looked at."""
+
+
+def of_call(call_id: uuid.UUID) -> list[Verdict]:
+    """What was said of a call, in order."""
+    return list(Verdict.objects.filter(tool_call_id=call_id).order_by("created_at", "id")[:MOST])
+
+
+def newest_of_run(run_id: uuid.UUID, *, limit: int) -> list[Verdict]:
+    """What was said in a run, the newest first, with the calls."""
+    rows = Verdict.objects.filter(run_id=run_id).select_related("tool_call", "branch")
+    return list(rows.order_by("-created_at", "-id")[:limit])
+
+
+def signals(branch: Branch) -> wire.SignalsOut:
+    """What speaks against the plan in force: failures in a row since it was written, a verdict that contradicts one
+    of its assumptions, a person who asks for another one. Nothing where there is no plan."""
+    version = in_force(branch.pk)
+    if version is None:
+        return wire.SignalsOut()
+    said: dict[str, Any] = {}
+    against = Verdict.objects.filter(branch=branch, plan=version.number, status=Verdict.Status.FAILED)
+    for row in against.order_by("-created_at")[:MOST]:
+        if row.source == Verdict.Source.PERSON:
+            said.setdefault("asked", row.detail)
+        elif row.contradicts in stored(version).assumptions and "contradicted" not in said:
+            said |= {"contradicted": row.contradicts, "because": f"{row.name}: {row.detail}"}
+    if failures := _failures(branch, version):
+        said["failures"] = failures
+    return wire.SignalsOut(version=version.number, **said)
+
+
+def _failures(branch: Branch, version: PlanVersion) -> int:
+    """How many of the newest calls failed, one after the other; those that did not run do not count."""
+    calls = ToolCall.objects.filter(
+        branch=branch,
+        created_at__gt=version.created_at,
+        state__in=(CallState.FAILED, CallState.SUCCEEDED),
+    ).exclude(tool_name__startswith=PREFIX)
+    count = 0
+    for state in calls.order_by("-created_at", "-position").values_list("state", flat=True)[:MOST]:
+        if state != CallState.FAILED:
+            break
+        count += 1
+    return count
