@@ -16,7 +16,7 @@ from reviewhub.hosting.start import start
 from reviewhub.policies.publish import publish
 from reviewhub.policies.queries import current
 from reviewhub.policies.reading import parse_policy, policy_text
-from reviewhub.policies.rules import Policy, Rule
+from reviewhub.policies.rules import Condition, Policy, Rule
 from reviewhub.runs.models import Run
 
 NOTE = "The demo's own rules: what only reads, writes e-mails or books passes, the rest waits"
@@ -62,8 +62,14 @@ DEMOS = {
             graph="claims",
             name="Claims agent (demo)",
             title="A batch of 200 claims",
-            waits="its payment, two minutes later,",
+            waits="its second plan, after twenty documents, and then its payment",
             rules=(
+                Rule(
+                    name="Demo: another plan is approved",
+                    tool="rh.plan",
+                    action="require",
+                    when=(Condition(path="version", test="is_over", value=1),),
+                ),
                 _passes("claims may be read", "claims.read"),
                 _passes("claims may be booked", "claims.book"),
             ),

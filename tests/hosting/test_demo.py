@@ -15,6 +15,7 @@ from reviewhub.core.clock import now
 from reviewhub.hosting.demo import DEMOS, RULES, Demo, start_demo
 from reviewhub.hosting.graphs import graph_of
 from reviewhub.hosting.resume import resume
+from reviewhub.plans.models import PlanVersion
 from reviewhub.policies.defaults import first_policy
 from reviewhub.policies.models import PolicyVersion
 from reviewhub.policies.publish import publish
@@ -24,7 +25,10 @@ from reviewhub.resumptions.queries import claimable
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import ToolCall
+from reviewhub.verdicts.models import Verdict
 from tests.cast import Cast
+from tests.hosting.conftest import Hosted
+from tests.hosting.graphs import World
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +66,7 @@ def test_a_second_demo_adds_no_agent_and_no_policy(cast: Cast) -> None:
 @pytest.mark.parametrize("demo", DEMOS.values(), ids=DEMOS.keys())
 def test_what_passes_is_what_can_be_done_again(demo: Demo) -> None:
     tools = graph_of(demo.graph).tools
-    passing = {rule.tool for rule in demo.rules}
+    passing = {rule.tool for rule in demo.rules if rule.lets_run}
     assert passing < set(tools)
     assert all(tools[name].effect in {"read", "idempotent"} for name in passing)
 
@@ -110,3 +114,23 @@ def test_the_command_starts_any_hosted_agent_and_registers_it_first(cast: Cast) 
             call_command("start_run", "support", input=refused)
     with pytest.raises(CommandError, match="no such graph"):
         call_command("start_run", "nobody")
+
+
+def test_the_claims_agent_plans_anew_and_the_plan_is_approved(cast: Cast) -> None:
+    run = start_demo(team=cast.support, owner=None, demo=DEMOS["claims"])
+    hosted = Hosted(agent=run.agent, person=cast.bob, world=World())
+    Run.objects.update(input='{"documents":21,"speed":1e9}')
+    hosted.work()
+    request = hosted.request()
+    assert (request.tool_name, request.plain_sentence) == ("rh.plan", "Approve plan v2: 3 steps")
+    failed = Verdict.objects.filter(status="failed").values_list("name", "detail", "contradicts")
+    assert list(failed) == [("Few are unclear", "7 of 20", "few")]
+    hosted.decide("approve")
+    hosted.work()
+    assert [plan.why_kind for plan in PlanVersion.objects.order_by("number")] == ["first", "contradicted"]
+    request = hosted.request()
+    assert (request.tool_name, request.failed_checks) == ("claims.pay", 0)
+    assert "same sum" in request.tool_call.claims
+    hosted.decide("approve")
+    hosted.work()
+    assert Run.objects.get(pk=run.pk).state == "succeeded"

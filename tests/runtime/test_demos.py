@@ -161,8 +161,13 @@ def test_what_would_leave_the_database_is_refused_and_nothing_is_done(statement:
 
 def test_every_document_is_a_checkpoint_and_the_sum_is_paid_once() -> None:
     store = started(claims, documents=30, speed=1e9)
-    # One before the first document, and one after each.
-    assert len(store.snapshots) == 31
+    # One at the start, one after each plan, and one after each document.
+    assert len(store.snapshots) == 33
+    assert [[step.id for step in plan.steps] for plan in store.plans] == [
+        ["document", "pay"],
+        ["document", "unclear", "pay"],
+    ]
+    assert store.signals().failures == 0
     assert store.waiting()[0].tool == "claims.pay"
     booked = claims_office.bookings()
     assert [number for number, _, _ in booked] == list(range(1, 31))

@@ -80,6 +80,12 @@ def payable(documents: int) -> Decimal:
     return sum((Decimal(amount) for verdict, amount in said if verdict == "pay"), Decimal("0.00"))
 
 
+def unclear(documents: int) -> int:
+    """How many of the documents up to this one are unclear, counted anew."""
+    said = (judge([{"content": document(n).text}])["content"] for n in range(1, documents + 1))
+    return sum(str(one).startswith("unclear") for one in said)
+
+
 def pay(total: str, *, claims: int, key: str) -> int:
     """Pays, every time it is called; the number of the payment."""
     with _open() as books:
