@@ -73,7 +73,7 @@ class AskedStage(Data):
     """A stage of one request. `own`: its rule says nothing of teams, so it is the agent's own."""
 
     team: Name
-    approvals: Approvals = 1
+    approvals: int = Field(default=1, ge=1)
     together: bool = False
     own: bool = False
 
@@ -97,7 +97,7 @@ class Requirement(Data):
     Before there were stages a requirement was one `team` and its `approvals`; it is still read so.
     """
 
-    stages: tuple[AskedStage, ...] = Field(min_length=1, max_length=200)
+    stages: tuple[AskedStage, ...] = Field(min_length=1)
     deny_threshold: int = Field(default=1, ge=1, le=20)
     deadline_seconds: Seconds | None = None
     on_timeout: OnTimeout = "deny"

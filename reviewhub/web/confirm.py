@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from reviewhub_agents import wire
 
+from reviewhub.accounts.models import Member
 from reviewhub.core.display.changed import Differences, differences
 from reviewhub.core.display.masking import write_only_paths
 from reviewhub.core.display.sentence import pack
 from reviewhub.policies.requirement import Requirement
 from reviewhub.reviews.assurance import word_of
 from reviewhub.reviews.edit import prepare
+from reviewhub.reviews.foresee import foresee
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.web.evidence import Evidence
 
@@ -38,8 +40,8 @@ class Confirmation:
         return max(0, self.needed - self.approvals)
 
 
-def confirmation(row: ReviewRequest, shown: Evidence, body: wire.DecideBody) -> Confirmation:
-    """What `body` would let run.
+def confirmation(row: ReviewRequest, shown: Evidence, body: wire.DecideBody, member: Member) -> Confirmation:
+    """What `body` would let run when `member` sends it.
 
     Raises:
         Invalid, DeniedByPolicy, Changed: the edit cannot be made, which is better said before it is confirmed.
@@ -50,11 +52,12 @@ def confirmation(row: ReviewRequest, shown: Evidence, body: wire.DecideBody) -> 
             digest=row.digest,
             word=_word(row, row.sentence, row.risk, shown.requirement.requirement),
             changes=Differences(),
-            approvals=row.approvals + 1,
+            approvals=len(foresee(row, shown.requirement, member, verdict="approve").approvals),
             needed=row.approvals_needed,
         )
     edit = prepare(request_id=row.pk, body=body)
-    needed = (edit.asked.stored if edit.asked else shown.requirement).requirement
+    stored = edit.asked.stored if edit.asked else shown.requirement
+    needed = stored.requirement
     secret = shown.secret_paths | write_only_paths(shown.tool.schema if shown.tool else "", edit.arguments)
     sentence = pack(edit.sentence)
     return Confirmation(
@@ -62,8 +65,7 @@ def confirmation(row: ReviewRequest, shown: Evidence, body: wire.DecideBody) -> 
         digest=edit.digest,
         word=_word(row, sentence, edit.risk, needed),
         changes=differences(shown.text, edit.arguments, secret_paths=secret),
-        # An edit begins the votes anew, with its author's own unless four eyes are required.
-        approvals=0 if needed.four_eyes else 1,
+        approvals=len(foresee(row, stored, member, verdict="edit").approvals),
         needed=needed.approvals,
     )
 

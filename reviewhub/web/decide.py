@@ -18,6 +18,7 @@ from reviewhub_agents.canonical import BadJson
 
 from reviewhub.accounts.acting import NotAnyMore
 from reviewhub.accounts.actors import mark_signed_in
+from reviewhub.accounts.models import Member
 from reviewhub.accounts.permissions import Action, MemberCaller, require
 from reviewhub.accounts.sign_in import sign_in
 from reviewhub.core.clock import now
@@ -96,7 +97,7 @@ def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
             check_shown(row, version=body.version, digest=body.digest)
             _take(request, caller, row)
             _password(request, caller, row, shown, body)
-            asked = _confirm(given, row, shown, body)
+            asked = _confirm(given, row, shown, body, caller.member)
             if asked is not None:
                 return render_review(request, caller, row, typed=replace(typed, confirmation=asked))
         out = decide_request(
@@ -277,12 +278,12 @@ def _check(given: QueryDict, row: ReviewRequest, shown: Evidence, typed: Typed) 
 
 
 def _confirm(
-    given: QueryDict, row: ReviewRequest, shown: Evidence, body: wire.DecideBody
+    given: QueryDict, row: ReviewRequest, shown: Evidence, body: wire.DecideBody, member: Member
 ) -> Confirmation | None:
     """The one more step of an irreversible call, while it is missing or was about something else."""
     if body.type not in (wire.Verdict.APPROVE, wire.Verdict.EDIT) or not is_asked(row, shown):
         return None
-    asked = confirmation(row, shown, body)
+    asked = confirmation(row, shown, body, member)
     is_sure = given.get("sure") == asked.digest
     return None if is_sure and asked.word in ("", given.get("confirm", "").strip()) else asked
 

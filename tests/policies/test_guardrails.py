@@ -198,6 +198,8 @@ JOINED = [
     ("who names no team is met by those who do", [{"team": "Finance"}], {}, "1 approval from Finance"),
     ("the agent's own team gives what they leave over", [{"team": "Finance"}], {"approvals": 3},
      "1 approval from Finance and 2 approvals from Support"),
+    ("however many that are", [{"stages": [{"team": "Legal", "approvals": 20}, {"team": "Legal", "approvals": 20}]},
+                               {"team": "Finance"}], {}, "1 approval from Finance, then 40 approvals from Legal"),
     ("nobody names a team", [{"approvals": 2}, {}], {}, "2 approvals from Support"),
     ("stages stay in order", [SUPPORT_THEN_FINANCE, {"team": "Finance", "approvals": 2}], {},
      "2 approvals from Support, then 2 approvals from Finance"),

@@ -18,7 +18,10 @@ from reviewhub.core.clock import now
 from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.deliveries.models import Email
 from reviewhub.policies.models import PolicyVersion
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.policies.rename_team import rename_team
+from reviewhub.reviews.foresee import foresee
+from reviewhub.reviews.models import Review, ReviewRequest
+from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.tasks import escalate_due, expire_due, remind_due
 from reviewhub.runs.models import Run
 from tests.cast import PASSWORD, Cast, member
@@ -241,3 +244,49 @@ def test_a_word_is_typed_and_locked_fields_stay(cast: Cast) -> None:
         refused = bob.decide(one, "approve", **typed)
         assert (refused.status, refused.json["errors"][0]["path"]) == (422, "/confirm")
     assert bob.decide(one, "approve", confirm=word).ok()["state"] == "approved"
+
+
+def test_whose_vote_does_not_run_it_reads_so_before(cast: Cast) -> None:
+    """Two of Support have approved; a third may, and Finance is still needed."""
+    others = [erin(cast, cast.support, name=name) for name in ("erin", "frank")]
+    _, one = waiting(cast)
+    for who in (cast.bob, others[0]):
+        PersonHttp(who).decide(one, "approve").ok()
+    row = ReviewRequest.objects.get()
+    stored = Stored.model_validate_json(row.requirement)
+    third, needed = (
+        foresee(row, stored, others[1], verdict="approve"),
+        foresee(row, stored, cast.dave, verdict="approve"),
+    )
+    assert (len(third.approvals), len(needed.approvals)) == (2, 3)
+    assert PersonHttp(others[1]).decide(one, "approve").ok() | {"version": 1} == {
+        "state": "pending", "counted": False, "needed": 1, "version": 1,
+    }  # fmt: skip
+    assert PersonHttp(cast.dave).decide(one, "approve").ok()["state"] == "approved"
+
+
+def test_a_team_that_gets_another_name_keeps_its_stages(cast: Cast) -> None:
+    rule = {**THEN, "escalation": [{"after_seconds": 60, "team": "Finance"}]}
+    policy(cast.support, rule)
+    cast.alice.teams.add(cast.support)
+    rename_team(team=cast.finance, name="Treasury", actor=by(cast.alice))
+    made = json.loads(PolicyVersion.objects.get(number=2).rules)["rules"][0]
+    assert (made["stages"][1]["team"], made["escalation"][0]["team"]) == ("Treasury", "Treasury")
+
+
+def test_a_requirement_of_before_is_read_and_its_votes_count(cast: Cast) -> None:
+    """What was stored when one team was asked, and votes from before votes had stages."""
+    cast.alice.teams.add(cast.support)
+    _, one = waiting(cast, stages=[{"team": "Support", "approvals": 2}])
+    PersonHttp(cast.bob).decide(one, "approve").ok()
+    old = {
+        "requirement": {
+            "team": "Support", "approvals": 2, "deny_threshold": 1, "deadline_seconds": None, "on_timeout": "deny",
+            "allowed_decisions": ["approve", "edit", "reject", "respond"], "four_eyes": False,
+        },
+        "teams": [str(cast.support.pk)], "policy_version": 1, "rule": "Wires", "text": "2 approvals from Support.",
+    }  # fmt: skip
+    ReviewRequest.objects.update(requirement=json.dumps(old), waits_for="")
+    Review.objects.update(seats="", for_teams="")
+    assert PersonHttp(cast.alice).get("/requests").status == 200
+    assert PersonHttp(cast.alice).decide(one, "approve").ok()["state"] == "approved"

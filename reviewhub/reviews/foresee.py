@@ -1,0 +1,33 @@
+"""How far a request will have come with one more vote: said before it is confirmed, by the rule that counts it then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from reviewhub.accounts.models import Member
+from reviewhub.core.clock import now
+from reviewhub.reviews.involved import involved
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.requirement import Stored
+from reviewhub.reviews.rules import Involved, Tally, Vote, free_seats, tally
+from reviewhub.reviews.seating import seating
+from reviewhub.reviews.vote import votes_of
+
+
+def foresee(
+    row: ReviewRequest, stored: Stored, member: Member, *, verdict: Literal["approve", "edit"]
+) -> Tally:
+    """The tally when `member` approves, or makes the next version by an edit, which begins the votes anew.
+
+    Args:
+        stored: the requirement that holds then; after an edit that of the edited call.
+    """
+    hands: Involved = involved(row)
+    version, votes = row.version, [vote for vote in votes_of(row) if vote.member_id != member.pk]
+    if verdict == "edit":
+        version, votes = row.version + 1, []
+        hands = replace(hands, edited_by=hands.edited_by | {member.pk})
+    seats = free_seats(stored.requirement, seating(stored=stored, member=member).seats, hands)
+    mine = Vote(member_id=member.pk, verdict=verdict, version=version, at=now(), seats=seats)
+    return tally(stored.requirement, [*votes, mine], version=version)
