@@ -13,6 +13,17 @@
     });
   }
 
+  // A page that comes back from the history may be sent again: the server knows the key and answers the same.
+  window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+  // A draft that only the page holds: leaving it by accident asks first, sending it does not.
+  const guarded = $("form[data-guard]");
+  if (guarded) {
+    let dirty = "dirty" in guarded.dataset;
+    guarded.addEventListener("input", () => { dirty = true; });
+    guarded.addEventListener("submit", () => { dirty = false; });
+    window.addEventListener("beforeunload", (event) => { if (dirty) event.preventDefault(); });
+  }
+
   // The filters of a list apply as they are ticked, but not while a menu of them is open.
   $$("form[data-auto]").forEach((one) => one.addEventListener("change", (event) => {
     if (!event.target.closest(".drop__panel")) one.requestSubmit();
@@ -36,8 +47,8 @@
   // The last step of what cannot be repeated waits for its word.
   const word = $("[data-word]");
   if (word) {
-    const button = word.form.querySelector(".btn--ok");
-    const compare = () => { button.disabled = word.value.trim() !== word.dataset.word; };
+    const buttons = [...word.form.elements].filter((one) => one.matches(".btn--ok"));
+    const compare = () => buttons.forEach((one) => { one.disabled = word.value.trim() !== word.dataset.word; });
     word.addEventListener("input", compare);
     compare();
   }

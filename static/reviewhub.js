@@ -94,22 +94,21 @@
   if (sentDraft && location.pathname === `${home}requests/${sentDraft.split("-")[0]}` && performance.getEntriesByType("navigation")[0]?.type === "navigate") {
     sessionStorage.removeItem(`draft-${sentDraft}`);
   }
-  // A page that comes back from the history may be sent again: the server knows the key and answers the same.
-  window.addEventListener("pageshow", (event) => {
-    if (event.persisted) location.reload();
-  });
-  // A draft that only the page holds: leaving it by accident asks first, sending it does not.
-  const guarded = $("form[data-guard]");
-  if (guarded) {
-    let dirty = "dirty" in guarded.dataset;
-    guarded.addEventListener("input", () => { dirty = true; });
-    guarded.addEventListener("submit", () => { dirty = false; });
-    window.addEventListener("beforeunload", (event) => { if (dirty) event.preventDefault(); });
-  }
   const form = $("[data-draft]");
+  // Whoever opened a form writes: letters go to its first field and are no shortcuts, until Escape or until it folds.
+  const opened = $("form[data-opened]");
+  let writing = opened && ($("[autofocus]") || opened);
+  const written = () => writing?.isConnected && !writing.closest("details:not([open])");
+  document.addEventListener("click", (event) => {
+    const fold = event.target.closest("summary")?.parentElement;
+    if (!fold) return;
+    setTimeout(() => {
+      const field = fold.open && $("form :is(textarea, select, input:not([type=hidden], [type=checkbox], [type=radio]))", fold);
+      if (field) { writing = field; field.focus(); }
+    });
+  });
   let touched = false;
-  // Whoever opened a form writes: letters go to its first field and are no shortcuts, until Escape.
-  let writing = form?.hasAttribute("data-opened") ? $("[autofocus]") : null;
+  ["focusin", "input"].forEach((kind) => document.addEventListener(kind, (event) => { if (event.target.form && event.target.form === (form || opened)) touched = true; }));
   const typedIn = () => (form ? [...form.elements].filter((one) => one.name && one.matches("textarea, input[type=text]")) : []);
   if (form) {
     const key = `draft-${form.dataset.draft}`;
@@ -120,7 +119,6 @@
       kept[event.target.name] = event.target.value;
       sessionStorage.setItem(key, JSON.stringify(kept));
     });
-    ["focusin", "input"].forEach((kind) => document.addEventListener(kind, (event) => { if (event.target.form === form) touched = true; }));
   }
 
   // ---- queue rows: the keyboard's place, the panel that follows it, ticked rows ----
@@ -168,22 +166,38 @@
   });
 
   const bulk = $("[data-bulk]");
+  let counted = "";
+  const ticks = () => (bulk ? rows().filter((row) => $(".row__pick input", row)?.checked) : []);
   const countPicks = () => {
     if (!bulk) return;
-    const picked = rows().filter((row) => $(".row__pick input", row)?.checked && !$(".gone-mark", row));
+    const [gone, picked] = [true, false].map((is) => ticks().filter((row) => Boolean($(".gone-mark", row)) === is));
+    gone.forEach((row) => { $(".row__pick input", row).checked = false; });
     bulk.hidden = picked.length === 0;
     rows().forEach((row) => row.classList.toggle("is-picked", picked.includes(row)));
     const low = picked.every((row) => row.dataset.bulkRisk === "low");
     const one = new Set(picked.map((row) => row.dataset.tool)).size === 1;
     const approve = $("[value=approve]", bulk);
     approve.disabled = !(low && one);
-    approve.textContent = `Approve ${picked.length}…`;
+    const key = (letter) => Object.assign(document.createElement("kbd"), { textContent: letter });
+    approve.replaceChildren(`Approve ${picked.length}… `, key("a"));
+    $("[value=reject]", bulk).replaceChildren(`Reject ${picked.length}… `, key("r"));
     $("b", bulk).textContent = `${picked.length} selected`;
+    if (counted === (counted = picked.map((row) => row.id).join())) return;  // what a key has just said of these rows stays
     $(".bulk__why", bulk).textContent = !low ? "Only low risk without a failed check can be approved together"
       : one ? "All low risk, same tool" : "Different tools, approve them one by one";
   };
   document.addEventListener("change", (event) => { if (event.target.closest(".row__pick")) countPicks(); });
   countPicks();
+  // With rows ticked a key is about all of them, or about none: never about the one that happens to have the focus.
+  const together = (type) => {
+    if (!ticks().length) return false;
+    const button = $(`[value=${type}]`, bulk);
+    if (button.disabled) hint(`Not approved together: ${$(".bulk__why", bulk).textContent}`);
+    else { leave(); button.form.requestSubmit(button); }
+    return true;
+  };
+  const hint = (words) => { $(".bulk__why", bulk).textContent = words; tell(words); };
+  const untick = () => { ticks().forEach((row) => { $(".row__pick input", row).checked = false; }); countPicks(); };
 
   // ---- live updates: new rows wait behind a pill, cells change in place, nothing moves under the hand ----
   const buffer = $("#fresh-rows");
@@ -306,21 +320,28 @@
   const leave = () => { leaving = performance.now(); };
   window.addEventListener("beforeunload", leave);
   const visit = (address) => { leave(); location.href = address; };
-  const jump = { q: "queue", r: "runs", l: "audit", p: "policy" };
   let lead = -Infinity;
   const queueKeys = {
     j: () => go(1),
     k: () => go(-1),
     x: () => place && $(".row__pick input", place)?.click(),
     n: () => pill && !pill.hidden && pill.click(),
-    a: () => answer("?mode=approve"),
-    e: () => answer("?mode=edit"),
-    r: () => answer("?mode=reject"),
-    s: () => answer("?mode=respond"),
-    q: () => answer("?mode=ask"),
-    c: () => claim(),
+    a: () => together("approve") || answer("approve"),
+    e: () => alone() && answer("edit"),
+    r: () => together("reject") || answer("reject"),
+    s: () => alone() && answer("respond"),
+    q: () => alone() && place && visit(`${place.dataset.href}?mode=ask`),
+    c: () => alone() && claim(),
   };
-  const answer = (rest) => { if (place) visit(place.dataset.href + rest); };
+  const alone = () => {
+    if (ticks().length) hint(`That key is for one request, and ${ticks().length} are ticked. Esc unticks.`);
+    return !ticks().length;
+  };
+  const answer = (mode) => {
+    if (!place) return;
+    if ($(".row__pick input", place)) visit(`${place.dataset.href}?mode=${mode}`);
+    else tell("You cannot decide on this request");
+  };
   // Claims the row, or gives it back; the answer is the row's cells.
   const claim = () => {
     if (!place || !window.htmx) return;
@@ -336,8 +357,8 @@
     if ((event.ctrlKey || event.metaKey) && key.toLowerCase() === "k") { event.preventDefault(); open("find"); return; }
     if ((event.ctrlKey || event.metaKey) && key === "Enter" && !$("dialog[open]")) {
       // Only what somebody is at: a page that was just opened is read first. A key that is held down counts once.
-      const target = event.target.form || (touched ? form : null);
-      const button = target?.matches("[data-once]") && $("[type=submit]:not([name])", target);
+      const target = event.target.form || (touched ? form || opened : null);
+      const button = target && ($("[data-send]", target) || (target.matches("[data-once]") && $("[type=submit]:not([name])", target)));
       if (button) event.preventDefault();
       if (button && !event.repeat && !isLeaving()) button.disabled ? target.reportValidity() : target.requestSubmit(button);
       return;
@@ -346,16 +367,19 @@
     if (key === "Escape") {
       leaving = -Infinity;
       writing = null;
-      $$("details.drop[open]").forEach((one) => { one.open = false; $("summary", one).focus(); });
+      const drops = $$("details.drop[open]");
+      drops.forEach((one) => { one.open = false; $("summary", one).focus(); });
       if (typing(event.target)) event.target.blur();
+      else if (!drops.length && !$("dialog[open]")) untick();
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || $("dialog[open]") || typing(event.target)) return;
-    if (key === "Enter" && place && !event.target.closest("a, button, summary, label, input")) { event.preventDefault(); answer(""); return; }
+    if (key === "Enter" && place && !event.target.closest("a, button, summary, label, input")) { event.preventDefault(); visit(place.dataset.href); return; }
     if (body.dataset.keys === "off") return;
-    if (writing && key.length === 1 && key !== " ") { writing.focus(); return; }
+    if (written() && key.length === 1 && key !== " ") { writing.focus(); return; }
     const now = performance.now();
-    if (now - lead < 900 && jump[key]) { event.preventDefault(); visit(home + jump[key]); return; }
+    const jump = now - lead < 900 && $(`.side [data-jump="${CSS.escape(key)}"]`);
+    if (jump) { event.preventDefault(); visit(jump.href); return; }
     if (key === "g") { lead = now; return; }
     let hit = true;
     if (key === "?") open("keys");

@@ -56,6 +56,7 @@ def queue(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "groups": grouped,
         "rows": rows,
         "first": rows[0] if rows else None,
+        "may_decide": any(row.can_pick for row in rows),
         "filters": filters,
         "drops": _drops(caller, filters),
         "more": _with(request.GET, cursor=found.next) if found.next else "",

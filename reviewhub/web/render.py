@@ -23,13 +23,15 @@ class Item:
     short: str
     icon: str
     action: Action
+    key: str = ""
+    """The letter that leads there after `g`."""
 
 
 ITEMS = (
-    Item("queue", "Queue", "Queue", "inbox", Action.QUEUE_READ),
-    Item("runs", "Runs", "Runs", "branch", Action.QUEUE_READ),
-    Item("audit", "Audit log", "Audit", "log", Action.AUDIT_READ),
-    Item("policy", "Policy", "Policy", "shield", Action.POLICY_READ),
+    Item("queue", "Queue", "Queue", "inbox", Action.QUEUE_READ, "q"),
+    Item("runs", "Runs", "Runs", "branch", Action.QUEUE_READ, "r"),
+    Item("audit", "Audit log", "Audit", "log", Action.AUDIT_READ, "l"),
+    Item("policy", "Policy", "Policy", "shield", Action.POLICY_READ, "p"),
     Item("tools", "Tools", "Tools", "tool", Action.TOOLS_READ),
     Item("agents", "Agents and keys", "Agents", "bot", Action.AGENTS_READ),
     Item("retention", "Retention", "Retention", "clock", Action.RETENTION_READ),

@@ -36,7 +36,7 @@ from reviewhub.web.differing import MOST, MOST_BYTES, listed
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.plan_view import base_of
 from reviewhub.web.render import show
-from reviewhub.web.state_fields import MOST_ROWS, Group, by_path, groups, read
+from reviewhub.web.state_fields import MOST_ROWS, Group, by_path, first_field, groups, read
 from reviewhub.web.state_view import Look, hides, look
 
 
@@ -228,7 +228,8 @@ def _form(
     try:
         state = _after(row, draft.changes)
         place, shown = _shown(row, state, draft)
-        context |= {"look": place, "groups": draft.groups if draft.groups is not None else shown}
+        parts = draft.groups if draft.groups is not None else shown
+        context |= {"look": place, "groups": parts, "first_field": first_field(parts)}
     except ReviewHubError as problem:
         context["errors"] = [*draft.errors, *words(problem)]
         status = max(status, problem.status)

@@ -60,6 +60,12 @@ def read(
     return found, filled
 
 
+def first_field(shown: list[Group]) -> str | None:
+    """The path of the field to begin with: the first that is wrong, else the first that can be changed; or None."""
+    ready = [one for group in shown for one in group.fields if one.control != "locked"]
+    return next((one.path for one in [*(one for one in ready if one.error), *ready]), None)
+
+
 def by_path(posted: Mapping[str, str]) -> list[Tree]:
     """The one change that is written out: what to do, where, with which value. Raises ValueError with a sentence."""
     path = posted.get("at", "").strip()

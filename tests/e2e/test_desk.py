@@ -257,3 +257,64 @@ def test_times_go_on_and_no_part_is_told_to_a_page_without_it(
     row = ask(agent)
     page: Page = visit(cast.bob, f"/northwind/requests/{row.number}")
     expect(page.locator("#deeds [data-ago]")).to_have_text("8 s ago", timeout=PATIENCE)
+
+
+def tick_all(page: Page, many: int) -> None:
+    for _ in range(many):
+        page.keyboard.press("x")
+        page.keyboard.press("j")
+
+
+def test_ticked_rows_are_decided_together_with_the_keyboard_alone(
+    cast: Cast, agent: AgentHttp, visit: Visit
+) -> None:
+    three = [made(agent, risk="low") for _ in range(3)]
+    page = visit(cast.bob, "/northwind/queue")
+    tick_all(page, 2)
+    for key in "esqc":  # about one request: nothing is opened, nothing is claimed
+        page.keyboard.press(key)
+        expect(page.locator(".bulk__why")).to_contain_text("2 are ticked")
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-bulk]")).to_be_hidden()
+    tick_all(page, 1)  # the last one, on which j stays
+    page.keyboard.press("k")
+    page.keyboard.press("x")
+    page.keyboard.press("r")
+    page.wait_for_url("**/queue/bulk")
+    expect(page.locator("#n1")).to_be_focused()
+    page.keyboard.type("are you sure, raise ")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.type("urgently")  # the first letter of it is u, which leads back to the queue elsewhere
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("h1")).to_have_text("2 of 2 decided")
+    assert [state(row) for row in three] == ["pending", "rejected", "rejected"]
+    assert {one.message for one in Decision.objects.all()} == {"are you sure, raise urgently"}
+    assert not any(row.claimed_by_id for row in ReviewRequest.objects.all())
+
+
+def test_a_approves_the_ticked_rows_or_says_why_not(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    made(agent, risk="low")
+    made(agent, risk="high")
+    page = visit(cast.bob, "/northwind/queue")
+    tick_all(page, 2)
+    page.keyboard.press("a")
+    expect(page.locator("#told")).to_contain_text("Not approved together: Only low risk")
+    page.keyboard.press("Escape")
+    page.keyboard.press("x")  # the low one, where j has stayed
+    expect(page.locator("[data-bulk] [value=approve]")).to_have_text("Approve 1… a")
+    page.keyboard.press("a")
+    page.wait_for_url("**/queue/bulk")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("h1")).to_have_text("1 of 1 decided")
+
+
+def test_a_folded_form_is_written_into_once_it_opens(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    row = ask(agent)
+    page = visit(cast.bob, f"/northwind/runs/{row.run_id}")
+    page.click("summary:has-text('Cancel run')")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.type("gr")  # to the list of runs, elsewhere
+    expect(page.locator("details[open] textarea")).to_have_value("gr")
+    page.keyboard.press("Escape")
+    page.keyboard.type("gr")
+    page.wait_for_url("**/northwind/runs")
