@@ -12,6 +12,7 @@ from reviewhub.api.views import (
     checkpoints,
     control,
     events,
+    exports,
     goodput,
     keeping,
     pauses,
@@ -101,6 +102,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("retention/dry-run", retention.DryRun.as_view()),
     path("retention/erase", retention.Erase.as_view()),
     path("events", events.Events.as_view()),
+    path("events/export", exports.ExportEvents.as_view()),
+    path("events/<int:event>/proof", exports.EventProof.as_view()),
     path("schema", SpectacularAPIView.as_view(authentication_classes=[], permission_classes=[])),
 ]
 # The same addresses with any text for an id: what is wrong is the id then, and not the address.

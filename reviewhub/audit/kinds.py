@@ -152,3 +152,19 @@ class SetBack(Payload):
     statement: str
     sealed_at: str
     number: int
+
+
+@kind("audit.exported", says="{actor} exported {which} of the sealed record")
+class AuditExported(Payload):
+    """Whole seals, or the events that fit `filters`; then the numbers are 0."""
+
+    first_seal: int
+    last_seal: int
+    filters: str
+
+    @property
+    def which(self) -> str:
+        """What of it."""
+        if self.filters:
+            return f"what fits “{self.filters}”"
+        return f"the seals {self.first_seal} to {self.last_seal}"

@@ -63,6 +63,20 @@ def root_of(leaves: Sequence[bytes]) -> bytes:
     return tree.root()
 
 
+def climb(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes:
+    """The root that a leaf's path leads to; b"" when the path is too short or too long for a tree of that size."""
+    found, steps, last = leaf_node(leaf), list(path), size - 1
+    while last:
+        if index & 1 or index < last:
+            if not steps:
+                return b""
+            other = steps.pop(0)
+            found = node(other, found) if index & 1 else node(found, other)
+        index >>= 1
+        last >>= 1
+    return b"" if steps else found
+
+
 class Paths:
     """Every level of a tree, to take the paths of many of its leaves."""
 

@@ -44,7 +44,7 @@ def list_events(
     *, workspace_id: uuid.UUID, filters: Filters | None = None, before: int | None = None, limit: int = PAGE
 ) -> Page:
     """One page of a workspace's events with their payloads; two queries at most, whatever the page."""
-    rows = _filtered(Event.objects.filter(workspace_id=workspace_id), filters or Filters())
+    rows = filtered(Event.objects.filter(workspace_id=workspace_id), filters or Filters())
     if before is not None:
         rows = rows.filter(id__lt=before)
     found = list(rows.select_related("payload").order_by("-id")[: limit + 1])
@@ -57,7 +57,8 @@ def kind_names() -> Iterable[str]:
     return kinds.names()
 
 
-def _filtered(rows: QuerySet[Event], filters: Filters) -> QuerySet[Event]:
+def filtered(rows: QuerySet[Event], filters: Filters) -> QuerySet[Event]:
+    """Events that fit the filters."""
     exact = {
         name: getattr(filters, name)
         for name in (

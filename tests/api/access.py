@@ -78,6 +78,8 @@ ACCESS: dict[str, Row] = {
     "GET questions": Row("oxys"),
     "POST questions/<uuid:question>/answer": Row("o", {"text": "because"}),
     "GET events": Row("cam"),
+    "GET events/export": Row("cam"),
+    "GET events/<int:event>/proof": Row("ca"),
     "GET requests": Row("bdcam"),
     "POST requests/decide": Row("bdcam", {"decisions": [DECISION | {"request": "{request_id}"}]}),
     "GET requests/<uuid:request_id>": Row("bca"),

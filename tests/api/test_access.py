@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 
 from reviewhub.api.urls import urlpatterns
+from reviewhub.audit.models import Event
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import ToolCall
@@ -71,6 +72,7 @@ def scene(cast: Cast) -> Scene:
         "request_id": waiting["request"]["id"],
         "name": "refund",
         "key": "k",
+        "event": str(Event.objects.filter(workspace_id=cast.workspace.pk).latest("id").pk),
         "version": "1",
         "other_version": "1",
     }

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from reviewhub.audit.merkle import Growing, Paths, leaf_node, node, root_of
+from reviewhub.audit.merkle import Growing, Paths, climb, leaf_node, node, root_of
 
 
 def by_the_book(leaves: list[bytes]) -> bytes:
@@ -37,6 +37,12 @@ def test_roots_and_paths_are_those_of_the_rfc(size: int) -> None:
     assert root_of(leaves) == by_the_book(leaves)
     paths = Paths(leaves)
     assert [paths.of(index) for index in range(size)] == [path_by_the_book(n, leaves) for n in range(size)]
+    for index, leaf in enumerate(leaves):
+        path = paths.of(index)
+        assert climb(leaf, index, size, path) == root_of(leaves)
+        assert climb(leaf, index, size, [*path, leaf]) != root_of(leaves)
+        assert size == 1 or climb(leaf, index, size, path[1:]) != root_of(leaves)
+        assert size == 1 or climb(leaf, index ^ 1, size, path) != root_of(leaves)
 
 
 def test_leaves_and_nodes_are_kept_apart_and_an_empty_tree_has_no_root() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
+from reviewhub_agents.verify_audit import verify_bundle
 
 from reviewhub.accounts.models import Workspace
 from reviewhub.audit import keys, remembered, statement
@@ -99,6 +100,8 @@ class TestSealing:
         assert (found.sealed, found.waiting) == (1, 2) and found.seconds > 0
         with pytest.raises(CommandError, match="is not there"):
             call_command("audit", "seal")
+        with pytest.raises(CommandError, match="is not there"):
+            call_command("audit", "export", "--workspace", "w")
         pem.write_text("no key")
         assert seal_all() == 0 and "cannot be read" in lag(WORKSPACE).problem
         pem.unlink()
@@ -107,6 +110,14 @@ class TestSealing:
         hidden.rename(pem)
         assert seal_all() == 2
         assert (lag(WORKSPACE).problem, lag(WORKSPACE).waiting) == ("", 0)
+        out = audit_keys / "export"
+        call_command("audit", "export", "--workspace", "w", "--since", "2020-01-01", "--out", str(out))
+        assert (
+            verify_bundle(lambda: out.read_bytes().splitlines(keepends=True), [keys.newest().public]).events
+            == 3
+        )
+        with pytest.raises(CommandError, match="File exists"):
+            call_command("audit", "export", "--workspace", "w", "--out", str(out))
 
     def test_a_key_hands_over_to_the_next_in_its_last_seal(self) -> None:
         written(2)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 
 from reviewhub.accounts.models import Workspace
 from reviewhub.audit import keys
+from reviewhub.audit.export import export_range
 from reviewhub.audit.lag import lag
 from reviewhub.audit.models import Chain, Position, SealKey
 from reviewhub.audit.rotate_key import rotate_key
@@ -36,6 +40,15 @@ class Command(BaseCommand):
             default=[],
             metavar="PUBLIC",
             help="trust this key instead of the folder's",
+        )
+        exporting = verbs.add_parser("export", help="write a signed bundle of whole seals")
+        exporting.add_argument("--workspace", metavar="SLUG", required=True)
+        exporting.add_argument("--since", metavar="DAY", type=_day, help="seals from this day on (UTC)")
+        exporting.add_argument(
+            "--until", metavar="DAY", type=_day, help="seals up to the end of this day (UTC)"
+        )
+        exporting.add_argument(
+            "--out", metavar="FILE", type=Path, help="a new file; without it, in this folder"
         )
         verbs.add_parser("keys", help="which keys there are")
         rotating = verbs.add_parser(
@@ -86,6 +99,24 @@ class Command(BaseCommand):
 
         return show
 
+    def _export(self, options: dict[str, Any]) -> None:
+        (workspace,) = _workspaces(options["workspace"])
+        until = options["until"]
+        with transaction.atomic():
+            bundle = export_range(
+                workspace_id=workspace.pk,
+                actor=SYSTEM,
+                since=options["since"],
+                until=until + timedelta(days=1) if until else None,
+            )
+        path = options["out"] or Path(bundle.name)
+        try:
+            with path.open("xb") as file:
+                file.writelines(bundle.lines)
+        except OSError as error:
+            raise CommandError(f"{path}: {error.strerror}") from error
+        self.stdout.write(f"written: {path}")
+
     def _keys(self, options: dict[str, Any]) -> None:
         self.stdout.write(f"folder: {keys.folder()}")
         for key in SealKey.objects.order_by("number"):
@@ -101,6 +132,10 @@ class Command(BaseCommand):
     def _rotate_key(self, options: dict[str, Any]) -> None:
         new = rotate_key(actor=SYSTEM, lost=options["lost"])
         self.stdout.write(f"new key: {new.public}")
+
+
+def _day(text: str) -> datetime:
+    return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
 
 
 def _workspaces(slug: str | None) -> list[Workspace]:

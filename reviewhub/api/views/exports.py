@@ -1,0 +1,103 @@
+"""Exports of the sealed record, streamed."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from django.db import transaction
+from django.http import HttpResponseBase, StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+
+from reviewhub.accounts.permissions import Action, Target, require
+from reviewhub.api.authentication import caller_of
+from reviewhub.api.base import PersonView, actor_of
+from reviewhub.audit.export import Bundle, export_one, export_range, export_selection
+from reviewhub.audit.queries import Filters
+from reviewhub.core.errors import Invalid
+
+TIMES = ("since", "until")
+OTHERS = ("actor", "agent", "run", "request", "kind", "tool", "text")
+LINES = {(200, "application/jsonl"): OpenApiTypes.STR}
+
+
+class ExportEvents(PersonView):
+    """`GET /events/export`"""
+
+    @extend_schema(parameters=[OpenApiParameter(name, str) for name in (*TIMES, *OTHERS)], responses=LINES)
+    def get(self, request: Request) -> HttpResponseBase:
+        """The sealed record as a signed bundle: whole seals of a time, or with a filter the events that fit."""
+        caller = caller_of(request)
+        require(caller, Action.AUDIT_READ, Target(workspace_id=caller.workspace_id))
+        given = {name: request.query_params[name] for name in request.query_params}
+        filters = _filters(given)
+        workspace_id, actor = caller.workspace_id, actor_of(request)
+        with transaction.atomic():
+            if set(given) <= set(TIMES):
+                bundle = export_range(
+                    workspace_id=workspace_id, actor=actor, since=filters.since, until=filters.until
+                )
+            else:
+                words = ", ".join(f"{name} {value}" for name, value in sorted(given.items()))
+                bundle = export_selection(
+                    workspace_id=workspace_id, actor=actor, filters=filters, words=words
+                )
+        return _streamed(bundle)
+
+
+class EventProof(PersonView):
+    """`GET /events/{event}/proof`"""
+
+    @extend_schema(responses=LINES)
+    def get(self, request: Request, event: int) -> HttpResponseBase:
+        """One event with the path to the signed root of its seal, as a bundle."""
+        caller = caller_of(request)
+        require(caller, Action.AUDIT_READ, Target(workspace_id=caller.workspace_id))
+        with transaction.atomic():
+            bundle = export_one(
+                workspace_id=caller.workspace_id, actor=actor_of(request), event_id=min(event, 2**63 - 1)
+            )
+        return _streamed(bundle)
+
+
+def _streamed(bundle: Bundle) -> StreamingHttpResponse:
+    answer = StreamingHttpResponse(bundle.lines, content_type="application/jsonl")
+    answer["Content-Disposition"] = f'attachment; filename="{bundle.name}"'
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+def _filters(given: Mapping[str, str]) -> Filters:
+    """Raises Invalid for a name that is no filter, and for a value that is none."""
+    for name in given:
+        if name not in (*TIMES, *OTHERS):
+            raise Invalid.at(f"/{name}", "There is no such filter.")
+    return Filters(
+        actor_id=_id("actor", given),
+        agent_id=_id("agent", given),
+        run_id=_id("run", given),
+        request_id=_id("request", given),
+        kind=given.get("kind", ""),
+        tool=given.get("tool", ""),
+        text=given.get("text", ""),
+        since=_time("since", given),
+        until=_time("until", given),
+    )
+
+
+def _id(name: str, given: Mapping[str, str]) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(given[name]) if name in given else None
+    except ValueError as error:
+        raise Invalid.at(f"/{name}", "This is no UUID.") from error
+
+
+def _time(name: str, given: Mapping[str, str]) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(given[name]) if name in given else None
+    except ValueError as error:
+        raise Invalid.at(f"/{name}", "This is no time in ISO 8601.") from error
+    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)

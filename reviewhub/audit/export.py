@@ -1,0 +1,237 @@
+"""Exports of the sealed record that prove themselves: JSON lines, written as they are read, never all in memory.
+
+The first line says what it is, the last one signs all before it; between them each seal stands before its events. A
+range has whole seals with all their events. A selection has the events that fit some filters, each with its path to the
+root of its seal. `reviewhub_agents/verify_audit.py` checks both; docs/audit.md has the format.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from reviewhub.audit import keys, merkle
+from reviewhub.audit.kinds import AuditExported
+from reviewhub.audit.models import Event, Position, Seal, SealKey
+from reviewhub.audit.queries import Filters, filtered
+from reviewhub.audit.record import record
+from reviewhub.core import clock
+from reviewhub.core.actors import Actor
+from reviewhub.core.errors import Conflict, NotFound
+
+FORMAT: Final = "reviewhub record 1"
+BATCH: Final = 500
+_END: Final = b"reviewhub bundle 1\n"
+
+
+class NotSealed(Conflict):
+    """Nothing of this is sealed yet; sealing takes some seconds."""
+
+    code = "not_sealed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bundle:
+    """An export that may begin: what it is called, and its lines."""
+
+    name: str
+    lines: Iterator[bytes]
+
+
+def export_range(
+    *,
+    workspace_id: uuid.UUID,
+    actor: Actor,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> Bundle:
+    """Whole seals: all that have an event from `since` (included) to `until` (not), and those between them.
+
+    Recorded before the first line is made. Must run in a transaction; the lines may be made after it.
+
+    Raises:
+        NotSealed: there is no such seal.
+        KeyMissing: the key is not there, so nothing can be signed.
+    """
+    seals = Seal.objects.filter(workspace_id=workspace_id)
+    begin, end = seals, seals
+    if since:
+        begin = begin.filter(latest__gte=since)
+    if until:
+        end = end.filter(earliest__lt=until)
+    first = begin.order_by("number").first()
+    last = end.order_by("-number").first()
+    if first is None or last is None or last.number < first.number:
+        raise NotSealed
+    signer = _signer()
+    said = AuditExported(first_seal=first.number, last_seal=last.number, filters="")
+    record("audit.exported", workspace_id=workspace_id, actor=actor, data=said)
+    anchor = seals.filter(number=first.number - 1).first()
+    writer = _Writer(workspace_id, signer, "range", anchor)
+    lines = _range(writer, workspace_id, first.number, last.number)
+    return Bundle(name=f"record-seals-{first.number}-{last.number}.jsonl", lines=writer.whole(lines))
+
+
+def export_selection(*, workspace_id: uuid.UUID, actor: Actor, filters: Filters, words: str) -> Bundle:
+    """The sealed events that fit the filters.
+
+    Args:
+        words: the filters for people; recorded.
+
+    Raises:
+        NotSealed: no sealed event fits.
+        KeyMissing: the key is not there, so nothing can be signed.
+    """
+    rows = filtered(Event.objects.filter(workspace_id=workspace_id), filters)
+    return _selection(workspace_id, rows, actor, words, "record-selection.jsonl")
+
+
+def export_one(*, workspace_id: uuid.UUID, actor: Actor, event_id: int) -> Bundle:
+    """The proof of one event.
+
+    Raises:
+        NotFound: there is no such event in this workspace.
+        NotSealed: it is not sealed yet.
+        KeyMissing: the key is not there, so nothing can be signed.
+    """
+    rows = Event.objects.filter(workspace_id=workspace_id, pk=event_id)
+    if not rows.exists():
+        raise NotFound
+    return _selection(workspace_id, rows, actor, f"event {event_id}", f"record-event-{event_id}.jsonl")
+
+
+def _selection(workspace_id: uuid.UUID, rows: Any, actor: Actor, words: str, name: str) -> Bundle:
+    rows = rows.filter(sealed__isnull=False)
+    if not rows.exists():
+        raise NotSealed
+    signer = _signer()
+    said = AuditExported(first_seal=0, last_seal=0, filters=words)
+    record("audit.exported", workspace_id=workspace_id, actor=actor, data=said)
+    writer = _Writer(workspace_id, signer, "selection", None)
+    return Bundle(name=name, lines=writer.whole(_chosen(writer, workspace_id, rows)))
+
+
+def _signer() -> str:
+    """The newest key; raises KeyMissing before a line is made."""
+    public = keys.newest().public
+    keys.sign(public, b"")
+    return public
+
+
+class _Writer:
+    """Writes lines and hashes what it wrote."""
+
+    def __init__(self, workspace_id: uuid.UUID, signer: str, kind: str, anchor: Seal | None) -> None:
+        self._hashed = hashlib.sha256()
+        self._lines = 0
+        self._signer = signer
+        self._header = {
+            "anchor": _seal(anchor) if anchor else None,
+            "bundle": FORMAT,
+            "key": signer,
+            "keys": list(SealKey.objects.order_by("number").values_list("public", flat=True)),
+            "kind": kind,
+            "made_at": _time(clock.now()),
+            "workspace": str(workspace_id),
+        }
+
+    def whole(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+        """The bundle: header, lines, end."""
+        yield self.line("header", self._header)
+        yield from lines
+        digest = self._hashed.digest()
+        yield self.line(
+            "end",
+            {
+                "key": self._signer,
+                "lines": self._lines,
+                "sha256": digest.hex(),
+                "signature": keys.sign(self._signer, _END + digest).hex(),
+            },
+        )
+
+    def line(self, name: str, value: dict[str, Any]) -> bytes:
+        """One line, which counts from now on."""
+        text = json.dumps({name: value}, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        made = text.encode() + b"\n"
+        self._hashed.update(made)
+        self._lines += 1
+        return made
+
+
+def _range(writer: _Writer, workspace_id: uuid.UUID, first: int, last: int) -> Iterator[bytes]:
+    for number in range(first, last + 1):
+        seal = Seal.objects.get(workspace_id=workspace_id, number=number)
+        yield writer.line("seal", _seal(seal))
+        begin = seal.first
+        while begin <= seal.last:
+            end = min(begin + BATCH - 1, seal.last)
+            rows = Position.objects.filter(
+                workspace_id=workspace_id, position__gte=begin, position__lte=end
+            ).select_related("event__payload")
+            for row in rows.order_by("position"):
+                yield writer.line("event", _event(row.event, row.position))
+            begin = end + 1
+
+
+def _chosen(writer: _Writer, workspace_id: uuid.UUID, rows: Any) -> Iterator[bytes]:
+    after, seal, paths = 0, None, merkle.Paths([])
+    while True:
+        batch = list(
+            rows.filter(sealed__position__gt=after)
+            .select_related("payload", "sealed")
+            .order_by("sealed__position")[:BATCH]
+        )
+        for event in batch:
+            after = event.sealed.position
+            if seal is None or after > seal.last:
+                seal = seal_of(workspace_id, after)
+                paths = paths_of(seal)
+                yield writer.line("seal", _seal(seal))
+            path = [step.hex() for step in paths.of(after - seal.first)]
+            yield writer.line("event", {**_event(event, after), "path": path})
+        if len(batch) < BATCH:
+            return
+
+
+def seal_of(workspace_id: uuid.UUID, position: int) -> Seal:
+    """The seal that a position is in."""
+    rows = Seal.objects.filter(workspace_id=workspace_id, last__gte=position)
+    return rows.order_by("last")[:1].get()
+
+
+def paths_of(seal: Seal) -> merkle.Paths:
+    """The tree of a seal, from the leaves as they are in the database."""
+    places = Position.objects.filter(
+        workspace_id=seal.workspace_id, position__gte=seal.first, position__lte=seal.last
+    )
+    return merkle.Paths(
+        [bytes(leaf) for leaf in places.order_by("position").values_list("event__leaf", flat=True)]
+    )
+
+
+def _seal(seal: Seal) -> dict[str, Any]:
+    return {"signature": bytes(seal.signature).hex(), "statement": seal.statement}
+
+
+def _event(event: Event, position: int) -> dict[str, Any]:
+    payload = event.payload
+    said: dict[str, Any] = {
+        "at": _time(event.at),
+        "id": event.pk,
+        "kind": event.kind,
+        "leaf": bytes(event.leaf).hex(),
+        "position": position,
+    }
+    if payload.erased_at is not None:
+        return {**said, "erased_at": _time(payload.erased_at)}
+    return {**said, "body": payload.body, "salt": bytes(payload.salt).hex()}
+
+
+def _time(at: datetime) -> str:
+    return at.isoformat(timespec="microseconds")
