@@ -26,6 +26,7 @@ SWEEPS = (
     "reviewhub.hosting.tasks.rescue",
     "reviewhub.gates.tasks.sweep_unknown",
     "reviewhub.gates.tasks.sweep_overtime",
+    "reviewhub.gates.tasks.verify_due",
     "reviewhub.deliveries.tasks.send_due",
     "reviewhub.insights.tasks.sweep",
     "reviewhub.audit.tasks.seal",

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from reviewhub import env
+from reviewhub.verdicts import webhooks
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR = Path(env.text("REVIEWHUB_VAR", str(BASE_DIR / "var")))
@@ -305,6 +306,11 @@ if METRICS_TOKEN and len(METRICS_TOKEN) < 16:
     raise env.BadSetting("METRICS_TOKEN needs at least 16 characters")
 # So often a waking may fail at one place (an error of the agent, a worker that died) before its branch is set aside.
 RESUME_ATTEMPTS = env.number("RESUME_ATTEMPTS", 8)
+# Webhooks that judge calls: a JSON list of {name, of, url, judges?, seconds?, gate?, private?, workspace?}.
+try:
+    VERIFIERS = webhooks.read(env.text("VERIFIERS"))
+except ValueError as error:
+    raise env.BadSetting(f"VERIFIERS: {error}") from error
 # What models cost, "NAME:input=price" and "NAME:output=price" of a million tokens; and what a run may spend and how
 # many seconds it may work, where nobody said otherwise (0: any).
 MODEL_PRICES = env.amounts("MODEL_PRICES")

@@ -21,6 +21,7 @@ from reviewhub.core.errors import Conflict, ReviewHubError
 from reviewhub.core.transitions import move
 from reviewhub.gates.errors import BranchPaused, NotConsumed, OutcomeConflict
 from reviewhub.gates.kinds import CallEnded, CallLateOutcome
+from reviewhub.gates.open_verdicts import open_verdicts
 from reviewhub.gates.present import outcome_out
 from reviewhub.gates.present_budget import with_warnings
 from reviewhub.gates.set_aside import setting_aside
@@ -151,6 +152,8 @@ def _end(locked: Locked, body: wire.OutcomeBody, digest: str, actor: Actor) -> C
         open_unknown(locked=locked, because=because, actor=actor)
         return None
     record_end(call, body.status.value, actor)
+    if body.status is wire.OutcomeStatus.SUCCEEDED:
+        open_verdicts([call], judges="result")
     return None
 
 

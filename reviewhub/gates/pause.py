@@ -33,6 +33,7 @@ from reviewhub.gates.answered import write_answers
 from reviewhub.gates.errors import BranchPaused
 from reviewhub.gates.kinds import PauseOpened
 from reviewhub.gates.let_stand import let_stand
+from reviewhub.gates.open_verdicts import hold_for_webhooks, open_verdicts
 from reviewhub.gates.prepare import Prepared, asked_again, prepare
 from reviewhub.gates.rejected import hold_rejected
 from reviewhub.gates.repeats import hold_repeats
@@ -95,7 +96,6 @@ def pause(
         faults.point("pause.before_commit")
     faults.point("pause.after_commit")
     shadow(pause=row, agent=agent, environment=run.environment, calls=[one.facts for one in prepared])
-    shadow(pause=row, agent=agent, environment=run.environment, calls=[one.facts for one in prepared])
     return Paused(pause=row, created=True, warnings=warned(agent_id=agent.pk, draft=made))
 
 
@@ -119,6 +119,7 @@ def _write(
         prepared = asked_again(run=run, agent=agent, prepared=prepared)
     check_true(branch=branch, prepared=prepared)
     prepared = hold_repeats(branch=branch, agent=agent, prepared=prepared)
+    prepared = hold_for_webhooks(agent=agent, prepared=prepared)
     prepared = hold_rejected(run=run, agent=agent, prepared=prepared)
     prepared, standing = let_stand(run=run, agent=agent, prepared=prepared)
     checkpoint = save(branch=branch, draft=made, actor=actor) if made else head_of(branch)
@@ -144,6 +145,7 @@ def _write(
         data=_opened(prepared, checkpoint),
     )
     write_answers(run=run, agent=agent, calls=calls, prepared=prepared, actor=actor)
+    open_verdicts(calls, judges="proposal")
     if row.state == PauseState.WAITING:
         # The one who waits holds nothing: the lease is released, and its owner fenced, in the same transaction.
         move(

@@ -1,0 +1,74 @@
+"""Where a webhook of a verifier may lead: out of the house, unless the settings allow more."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+
+class Refused(ValueError):
+    """The address is none that the server asks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A checked address: what is asked for, of whom, and the very IP address that was looked at."""
+
+    url: str
+    host: str
+    ip: str
+
+
+def address_fault(url: str) -> str:
+    """Why this cannot be the address of a webhook, as far as its text says; empty when it can."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        return str(error)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return "is no http or https address"
+    if parts.username or parts.password:
+        return "has a name or password in it"
+    if port == 0 or any(ord(char) <= 32 for char in url):
+        return "is no address"
+    return ""
+
+
+def look_up(url: str, *, private: bool) -> Place:
+    """Finds out where an address leads now. The connection is made to exactly that IP address, so that a name which
+    means another one a moment later leads nowhere else.
+
+    Args:
+        private: whether addresses of the house are allowed.
+
+    Raises:
+        Refused: it is none, leads to an address that is not public, or to none at all.
+    """
+    if fault := address_fault(url):
+        raise Refused(f"The address {fault}.")
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise Refused(f"{host} cannot be found.") from error
+    ips = [str(row[4][0]) for row in found]
+    if not private and not all(is_public(ip) for ip in ips):
+        raise Refused(f"{host} leads to an address that is not public.")
+    return Place(url=url, host=host, ip=ips[0])
+
+
+def is_public(ip: str) -> bool:
+    """Whether an IP address is one of the public internet; one inside of another form counts as what is inside."""
+    address = ipaddress.ip_address(ip.partition("%")[0])
+    if isinstance(address, ipaddress.IPv6Address):
+        inside = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
+        if inside is not None:
+            return is_public(str(inside))
+        if address in ipaddress.ip_network("64:ff9b::/96"):
+            return is_public(str(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)))
+    return address.is_global and not address.is_multicast
