@@ -26,6 +26,7 @@ from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Branch, Halt, Run
 from reviewhub.toolcalls.models import Attempt, Grant, Pause, ToolCall
 from reviewhub.tools.models import Tool
+from reviewhub.verdicts.models import Verdict
 from tests.cast import Cast
 from tests.driver import PersonHttp, agent_of, call, policy
 from tests.hosting.conftest import Hosted
@@ -85,6 +86,7 @@ MOVED = (
     StoreState,
     Tool,
     ToolCall,
+    Verdict,
 )
 
 

@@ -57,6 +57,7 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "runs/<uuid:run_id>/plan/<int:version>/restore": (
         "bob", {"on": "1:x", "sure": "1", "key": "k3"}, "", ("reason", "key", "on"),
     ),
+    "runs/<uuid:run_id>/plan/<int:version>/ask": ("bob", {"key": "k4"}, "", ("reason", "key")),
     "retention/rules": ("alice", {"base": "0", "thin_days": "7"}, "run_class", ("run_class", "agent", "thin_days")),
     "retention/erase": (
         "alice", {"on_behalf_of": "Kim", "again": "Kim"}, "reason", ("on_behalf_of", "again", "reason"),
