@@ -106,7 +106,10 @@ def problem_of(exc: Exception) -> Problem:
 
 
 def _own(exc: ReviewHubError) -> Problem:
-    headers = {"Retry-After": str(RETRY_SECONDS)} if isinstance(exc, TryAgain | SlowDown) else {}
+    headers = {}
+    if isinstance(exc, TryAgain | SlowDown):
+        seconds = exc.retry_seconds if isinstance(exc, SlowDown) and exc.retry_seconds else RETRY_SECONDS
+        headers["Retry-After"] = str(seconds)
     errors = exc.errors if isinstance(exc, Invalid) else ()
     return Problem(exc.status, exc.code, exc.message, errors=errors, extra=exc.extra, headers=headers)
 

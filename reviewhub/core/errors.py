@@ -84,6 +84,8 @@ class SlowDown(ReviewHubError):
     """Too many requests."""
 
     code, status = "slow_down", 429
+    retry_seconds = 0
+    """After how long it is worth trying again; 0: soon."""
 
 
 class TryAgain(ReviewHubError):

@@ -15,11 +15,14 @@ from reviewhub.core.errors import Invalid
 from reviewhub.gates.let_stand import asking_of, lifted_answer
 from reviewhub.gates.prepare import because_text, failed_names
 from reviewhub.gates.rejected import rejection_text, rejections
-from reviewhub.policies.evaluate import CallFacts
+from reviewhub.limits.rules import said
+from reviewhub.limits.weigh import look
+from reviewhub.policies.evaluate import CallFacts, call_of, in_force
 from reviewhub.policies.explain import Explained
 from reviewhub.policies.explain import explain as explain_policy
 from reviewhub.policies.facts import call_facts
-from reviewhub.policies.rules import Action, Layer, Step
+from reviewhub.policies.reading import parse_policy
+from reviewhub.policies.rules import Action, Layer, Policy, Step
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.present_requirement import requirement_out
 from reviewhub.reviews.requirement import Stored
@@ -75,8 +78,10 @@ def explain_facts(
         workspace_id=workspace_id, agent=agent, environment=environment, call=facts, rules_text=rules_text
     )
     asked = _Asked(agent=agent, environment=environment, facts=facts)
-    said = rejections(agent_id=agent.pk, digests={asked.digest}).get(asked.digest)
-    return _with_standing(_with_rejection(found, said), asked, rejected=said is not None)
+    policy = in_force(workspace_id).policy if rules_text is None else parse_policy(rules_text)
+    found = _with_limits(found, asked, policy)
+    no = rejections(agent_id=agent.pk, digests={asked.digest}).get(asked.digest)
+    return _with_standing(_with_rejection(found, no), asked, rejected=no is not None)
 
 
 def explain_call(call: ToolCall) -> Explained:
@@ -118,14 +123,32 @@ def explained(found: Explained) -> wire.ExplainOut:
     return wire.ExplainOut(**fields)
 
 
-def _with_rejection(found: Explained, said: ReviewRequest | None) -> Explained:
+def _with_rejection(found: Explained, no: ReviewRequest | None) -> Explained:
     """In a new run it only keeps standing approvals away."""
-    if said is None:
+    if no is None:
         return found
-    text = f"{rejection_text(said)} No standing approval lets it run."
-    return replace(
-        found, steps=_between(found.steps, [_own("rejection", f"#{said.number}", "require", text)])
-    )
+    text = f"{rejection_text(no)} No standing approval lets it run."
+    return replace(found, steps=_between(found.steps, [_own("rejection", f"#{no.number}", "require", text)]))
+
+
+def _with_limits(found: Explained, asked: _Asked, policy: Policy | None) -> Explained:
+    call = call_of(asked.facts, agent=asked.agent, environment=asked.environment, tools=frozenset())
+    weighing = look(policy=policy, agent=asked.agent, call=call, answer=found.answer)
+    is_answer = weighing.answer.layer == "limit"
+    steps = [
+        Step(
+            layer="limit",
+            position=position,
+            rule=one.limit.name,
+            action=one.limit.then,
+            matched=bool(one.why) if one.is_countable else None,
+            why=one.why
+            or f"{said(one.used)} of {one.limit.most} are taken, and this takes {said(one.units)}",
+            answers=is_answer and bool(one.why),
+        )
+        for position, one in enumerate(weighing.weighed, start=1)
+    ]
+    return Explained(answer=weighing.answer, steps=_between(found.steps, steps))
 
 
 def _with_standing(found: Explained, asked: _Asked, *, rejected: bool) -> Explained:
@@ -136,8 +159,8 @@ def _with_standing(found: Explained, asked: _Asked, *, rejected: bool) -> Explai
     is_open = not rejected and not why_not(found.answer)
     for position, row in enumerate(candidates(asked.agent.pk, [asked.facts.tool]), start=1):
         one = plain(row)
-        said = list(covers(one, asking, at=now()))
-        failed = decisive(said)
+        parts = list(covers(one, asking, at=now()))
+        failed = decisive(parts)
         lifts = is_open and failed is None and (row.team_id,) == found.answer.team_ids
         if lifts:
             is_open, answer = False, lifted_answer(found.answer, one, use=one.uses + 1)
@@ -149,7 +172,7 @@ def _with_standing(found: Explained, asked: _Asked, *, rejected: bool) -> Explai
                 action="allow",
                 matched=failed.holds if failed else True,
                 why=failed.why if failed else "covers it",
-                parts=tuple(said),
+                parts=tuple(parts),
                 answers=lifts,
             )
         )

@@ -27,6 +27,7 @@ from reviewhub.gates.kinds import CallObserved
 from reviewhub.gates.prepare import Prepared, prepare
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.gates.unknown import open_unknown
+from reviewhub.gates.within_limits import take_all, within_limits
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.reviews.draw import draw
 from reviewhub.reviews.tell_undecided import tell_undecided
@@ -70,7 +71,7 @@ def observe(
     if before is not None:
         return _as_recorded(branch, before)
     made = draft(branch=branch, message=body.checkpoint) if body.checkpoint else None
-    prepared = prepare(run=run, agent=agent, calls=body.tool_calls)
+    prepared = prepare(run=run, agent=agent, calls=body.tool_calls, may_wait=False)
     with transaction.atomic(durable=True):
         kept = claim(scope=scope, key=key, body_digest=body_digest)
         if kept.answer is not None:
@@ -99,6 +100,7 @@ def _record(
     given: Sequence[wire.ObservedCall],
     actor: Actor,
 ) -> list[ToolCall]:
+    prepared, weighings = within_limits(run=run, agent=run.agent, prepared=prepared)
     proposals = [
         replace(one.proposal, state=call.outcome.status.value)
         for one, call in zip(prepared, given, strict=True)
@@ -112,6 +114,7 @@ def _record(
         actor=actor,
         mode=Mode.OBSERVED,
     )
+    take_all(calls=calls, weighings=weighings)
     for call, one, told in zip(calls, prepared, given, strict=True):
         _end(branch, call, one, told, actor)
     return calls

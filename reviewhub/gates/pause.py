@@ -33,12 +33,14 @@ from reviewhub.gates.answered import write_answers
 from reviewhub.gates.errors import BranchPaused
 from reviewhub.gates.kinds import PauseOpened
 from reviewhub.gates.let_stand import let_stand
+from reviewhub.gates.not_too_many import not_too_many
 from reviewhub.gates.open_verdicts import hold_for_webhooks, open_verdicts
 from reviewhub.gates.prepare import Prepared, asked_again, prepare
 from reviewhub.gates.rejected import hold_rejected
 from reviewhub.gates.repeats import hold_repeats
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.gates.shadow import shadow
+from reviewhub.gates.within_limits import take, within_limits
 from reviewhub.policies.queries import current_number
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.derive import derive
@@ -77,6 +79,7 @@ def pause(
         Superseded, StaleEpoch, RunEnded, StaleHead, BranchPaused: the branch is not where the agent thinks.
         NotAnyMore, AgentStopped: the key was revoked, or the agent stopped, since the request came in.
         IdempotencyConflict: the key was used with another body.
+        TooManyWaiting: more requests of the agent would wait than may; nothing is stored.
     """
     branch = run.branches.filter(name=body.branch).first()
     if branch is None:
@@ -119,9 +122,11 @@ def _write(
         prepared = asked_again(run=run, agent=agent, prepared=prepared)
     check_true(branch=branch, prepared=prepared)
     prepared = hold_repeats(branch=branch, agent=agent, prepared=prepared)
-    prepared = hold_for_webhooks(agent=agent, prepared=prepared)
+    prepared, weighings = within_limits(run=run, agent=agent, prepared=prepared)
     prepared = hold_rejected(run=run, agent=agent, prepared=prepared)
     prepared, standing = let_stand(run=run, agent=agent, prepared=prepared)
+    # Last: whatever would run now, by a rule or by a standing approval, a webhook may have to pass first.
+    prepared = hold_for_webhooks(agent=agent, prepared=prepared)
     checkpoint = save(branch=branch, draft=made, actor=actor) if made else head_of(branch)
     row = _pause_row(run, branch, checkpoint, body, prepared)
     calls = propose(
@@ -132,8 +137,9 @@ def _write(
         proposals=[one.proposal for one in prepared],
         actor=actor,
     )
+    take(calls=calls, weighings=weighings)
     for call, one in zip(calls, standing, strict=True):
-        if one is not None:
+        if one is not None and call.state == CallState.ALLOWED:
             use(standing=one, call=call)
     record(
         "pause.opened",
@@ -147,6 +153,7 @@ def _write(
     write_answers(run=run, agent=agent, calls=calls, prepared=prepared, actor=actor)
     open_verdicts(calls, judges="proposal")
     if row.state == PauseState.WAITING:
+        not_too_many(agent=agent, more=0)
         # The one who waits holds nothing: the lease is released, and its owner fenced, in the same transaction.
         move(
             branch,

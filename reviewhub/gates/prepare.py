@@ -11,6 +11,7 @@ from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.models import Agent
 from reviewhub.core.errors import Invalid
+from reviewhub.gates.not_too_many import not_too_many
 from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.rules import effective_effect
@@ -41,12 +42,18 @@ class Prepared:
     repeats: tuple[uuid.UUID, ...] = ()
 
 
-def prepare(*, run: Run, agent: Agent, calls: Sequence[wire.ToolCallIn]) -> list[Prepared]:
+def prepare(
+    *, run: Run, agent: Agent, calls: Sequence[wire.ToolCallIn], may_wait: bool = True
+) -> list[Prepared]:
     """Reads the calls of one pause.
+
+    Args:
+        may_wait: whether calls that policy holds will wait for people; those that ran already do not.
 
     Raises:
         Invalid: a call names no tool, its arguments are too large or not what the tool's schema allows; every
             error with its path in the body.
+        TooManyWaiting: more requests of the agent would wait than may.
     """
     names = [call.tool for call in calls]
     tools = known(agent=agent, names=names)
@@ -54,14 +61,20 @@ def prepare(*, run: Run, agent: Agent, calls: Sequence[wire.ToolCallIn]) -> list
     errors = [error for _, _, found in read for error in found]
     if errors:
         raise Invalid("The arguments are not what the tool's schema allows.", errors=errors)
-    # Only now: what is refused leaves nothing behind.
-    tools = see(agent=agent, names=names)
     answers = evaluate(
         workspace_id=run.workspace_id,
         agent=agent,
         environment=run.environment,
         calls=[facts for _, facts, _ in read],
     )
+    # Only now: what is refused leaves nothing behind. Tools that nobody described make rows, and nothing lets them run.
+    unknown = sum(
+        answer.action == "require" and not facts.registered
+        for (_, facts, _), answer in zip(read, answers, strict=True)
+    )
+    if may_wait and unknown:
+        not_too_many(agent=agent, more=unknown)
+    tools = see(agent=agent, names=names)
     return [
         with_answer(
             Prepared(

@@ -16,6 +16,7 @@ from reviewhub.gates.errors import FactsChanged, PolicyChanged
 from reviewhub.gates.hold import hold
 from reviewhub.gates.kinds import CallDenied
 from reviewhub.gates.let_stand import still_stands
+from reviewhub.gates.within_limits import start_within, weighed_now
 from reviewhub.policies.evaluate import Resolved
 from reviewhub.reviews.asked import approval
 from reviewhub.reviews.models import ReviewRequest
@@ -25,7 +26,6 @@ from reviewhub.toolcalls.models import Grant, ToolCall
 from reviewhub.toolcalls.queries import equal_elsewhere
 from reviewhub.toolcalls.settle import Answer, decide_row
 from reviewhub.toolcalls.states import CALL_EDGES, GRANT_EDGES, CallState, GrantState
-from reviewhub.toolcalls.today import today
 from reviewhub.tools.models import Effect
 
 
@@ -64,7 +64,8 @@ def reconsider(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError 
     Denied now: the grant is revoked and the call denied, whoever allowed it. Held now: a grant by policy is asked
     again, unless the standing approval that gave it still holds; a grant by people stands.
     """
-    found = today(locked.call)
+    weighed = weighed_now(locked.call)
+    found = weighed.found
     if found.answer.action == "deny":
         move(grant, to=GrantState.REVOKED, table=GRANT_EDGES)
         _deny(locked, found.answer)
@@ -73,7 +74,17 @@ def reconsider(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError 
         move(grant, to=GrantState.REVOKED, table=GRANT_EDGES)
         reask(locked=locked, because="Policy asks for an approval by now.", actor=actor)
         return PolicyChanged("Policy asks for an approval by now; people are asked.")
+    start_within(locked.call, weighed)
     return None
+
+
+def again_within_limits(call: ToolCall) -> str:
+    """Why a call that failed and took nothing of its limits any more cannot start again; empty when it can."""
+    weighed = weighed_now(call)
+    if weighed.found.answer.layer == "limit":
+        return weighed.found.answer.text
+    start_within(call, weighed)
+    return ""
 
 
 def repeat_fact(twins: Sequence[ToolCall]) -> str:
@@ -89,7 +100,7 @@ def repeat_fact(twins: Sequence[ToolCall]) -> str:
 
 def reask(*, locked: Locked, because: str, actor: Actor) -> None:
     """Puts an allowed call before people (again), with what policy asks for today and which equal calls have acted."""
-    found = today(locked.call)
+    found = weighed_now(locked.call).found
     twins = equal_elsewhere(locked.call) if locked.call.effect == Effect.ONCE else []
     because = " ".join(filter(None, [because, repeat_fact(twins) if twins else ""]))
     needed = hold(found.answer, agent=locked.call.agent, because=because)

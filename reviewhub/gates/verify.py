@@ -112,6 +112,10 @@ def _let_run(call_id: uuid.UUID) -> None:
         return
     if ReviewRequest.objects.filter(tool_call=call).count() > 1:
         return
+    because = canonical.reread(call.because)
+    if not isinstance(because, dict) or because.get("kind") not in ("rule", "default"):
+        # A limit is passed, people said no to exactly this call, or one of them answers for it in advance.
+        return
     answer = today(call).answer
     if answer.action not in ("allow", "observe"):
         return

@@ -43,10 +43,7 @@ def _with(policy: Policy, one: Suggestion) -> Policy:
     answer = rules.evaluate(Policy(rules=policy.rules), one.call)
     at = len(policy.rules) if answer.position is None else answer.position - 1
     rule = one.rule.model_copy(update={"name": _free(one.rule, policy.rules)})
-    layers = {"rules": (*policy.rules[:at], rule, *policy.rules[at:])}
-    if policy.guardrails:
-        layers["guardrails"] = policy.guardrails
-    return Policy(**layers)
+    return policy.model_copy(update={"rules": (*policy.rules[:at], rule, *policy.rules[at:])})
 
 
 def _free(rule: Rule, taken: tuple[Rule, ...]) -> str:

@@ -8,12 +8,13 @@ from reviewhub_agents import canonical
 
 from reviewhub.core.errors import Invalid
 from reviewhub.core.yaml_text import Read, read_yaml, write_yaml
+from reviewhub.policies.limit import Limit
 from reviewhub.policies.model import Condition, Policy, Rule
 from reviewhub.policies.places import place_words
 from reviewhub.policies.reading import MAX_POLICY_BYTES, parse_policy, policy_text
 from reviewhub.policies.requirement import Escalation, Stage
 
-_FIELDS = (Policy, Rule, Stage, Escalation, Condition)
+_FIELDS = (Policy, Rule, Stage, Escalation, Condition, Limit)
 _ORDER = {
     name: at for at, name in enumerate(dict.fromkeys(name for one in _FIELDS for name in one.model_fields))
 }
@@ -49,7 +50,7 @@ class File:
 
     def _in_file(self, path: str) -> str:
         parts = path.split("/")
-        rules = dict(self.policy.layers).get(parts[1] if len(parts) > 2 else "")
+        rules = dict(self.policy.lines).get(parts[1] if len(parts) > 2 else "")
         if rules is None or not parts[2].isdecimal() or int(parts[2]) >= len(rules):
             return path
         named = [rule.get("name") for rule in self._read.tree.get(parts[1], [])]

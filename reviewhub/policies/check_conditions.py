@@ -13,6 +13,7 @@ from reviewhub.policies import expressions
 from reviewhub.policies.arguments import Arguments
 from reviewhub.policies.expressions import BadExpression
 from reviewhub.policies.index import is_about
+from reviewhub.policies.limit import Limit
 from reviewhub.policies.model import NUMBER_TESTS, PRESENCE_TESTS, TEXT_TESTS, Condition, Policy, Rule
 from reviewhub.policies.schema_paths import TYPES, sample, types_at
 from reviewhub.tools.models import Tool
@@ -40,12 +41,24 @@ class Described:
 
 
 def check_conditions(policy: Policy, workspace_id: uuid.UUID) -> list[Error]:
-    """What is wrong with the conditions and the locked fields of a policy, as {path, code, message}.
+    """What is wrong with the conditions, the locked fields and the limits of a policy, as {path, code, message}.
 
     Empty when they can be used.
     """
     conditional = [rule for _, rules in policy.layers for rule in rules if _has_paths(rule)]
-    tools = described(workspace_id) if conditional else []
+    summing = [limit for limit in policy.limits if limit.sum_of is not None]
+    tools = described(workspace_id) if conditional or summing else []
+    return [
+        *(
+            {**error, "path": f"/limits/{at}{error['path']}"}
+            for at, limit in enumerate(policy.limits)
+            for error in _limit_errors(limit, tools)
+        ),
+        *_rule_errors(policy, tools),
+    ]
+
+
+def _rule_errors(policy: Policy, tools: list[Described]) -> list[Error]:
     return [
         {**error, "path": f"/{layer}/{at}{error['path']}"}
         for layer, rules in policy.layers
@@ -82,6 +95,22 @@ def errors_of(rule: Rule, tools: list[Described]) -> Iterator[Error]:
             yield _unknown(f"/locked_fields/{at}", locked, about)
     if rule.expression is not None:
         yield from _expression_errors(rule.expression, about)
+
+
+def _limit_errors(limit: Limit, tools: list[Described]) -> Iterator[Error]:
+    """A limit that adds up what no call of its tools has, or what is never a number."""
+    about = [tool for tool in tools if limit.agent in (None, tool.agent) and is_about(limit, tool.name)]
+    about = about[:MOST_TOOLS]
+    if limit.sum_of is None or not about:
+        return
+    path = limit.sum_of.split(".")
+    if all(unknown_names(tool.schema, [limit.sum_of]) for tool in about):
+        yield _unknown("/sum_of", limit.sum_of, about)
+        return
+    types = frozenset[str]().union(*(types_at(tool.tree, path) for tool in about))
+    if not types & {"number", "integer", "string"}:
+        words = f"{limit.sum_of} is {_in_words(types)}, and a sum needs a number."
+        yield {"path": "/sum_of", "code": "wrong_type", "message": words}
 
 
 def _wrong_type(condition: Condition, found: list[frozenset[str]]) -> str:

@@ -84,6 +84,19 @@ def _compare(condition: Condition, given: Any, lets_run: bool) -> bool:
     return negative
 
 
+def amount_at(arguments: Arguments, path: str) -> Decimal | str:
+    """The number at a path exactly, or why there is none that everybody reads the same."""
+    given = arguments.at(path)
+    if given is MISSING or given is None:
+        return f"{path} is {'missing' if given is MISSING else 'null'}"
+    try:
+        return _decimal(given)
+    except _Undecided as undecided:
+        return f"{path} is {undecided}"
+    except Inexact as inexact:
+        return f"{path}: {inexact}"
+
+
 _NUMBERS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     "is_over": lambda given, value: given > value,
     "is_at_least": lambda given, value: given >= value,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from reviewhub.policies.rules import Policy, Rule
+from reviewhub.policies.model import Line
+from reviewhub.policies.rules import Policy
 
 Kind = Literal["added", "removed", "changed", "moved"]
 
@@ -35,14 +36,17 @@ def difference(before: Policy, after: Policy) -> list[Change]:
     """The changes that lead from one policy to the other, in the order of the rules; removed ones last.
 
     A rule is the same one as long as it keeps its name. One counts as moved when it changed places with another that
-    both versions have; guardrails have no places.
+    both versions have; guardrails and limits have no places.
     """
     guardrails = _between("guardrails", before.guardrails, after.guardrails)
     found = [change for change in guardrails if change.kind != "moved"]
-    return found + _between("rules", before.rules, after.rules)
+    found += _between("rules", before.rules, after.rules)
+    for (layer, old), (_, new) in zip(before.caps, after.caps, strict=True):
+        found += [change for change in _between(layer, old, new) if change.kind != "moved"]
+    return found
 
 
-def _between(layer: str, before: Sequence[Rule], after: Sequence[Rule]) -> list[Change]:
+def _between(layer: str, before: Sequence[Line], after: Sequence[Line]) -> list[Change]:
     old = {rule.name: (at, rule) for at, rule in enumerate(before, start=1)}
     kept = [rule.name for rule in after if rule.name in old]
     places = {name: at for at, name in enumerate(sorted(kept, key=lambda name: old[name][0]))}
@@ -65,6 +69,6 @@ def _between(layer: str, before: Sequence[Rule], after: Sequence[Rule]) -> list[
     return found
 
 
-def _fields(before: Rule, after: Rule) -> tuple[Field, ...]:
+def _fields(before: Line, after: Line) -> tuple[Field, ...]:
     old, new = before.model_dump(mode="json"), after.model_dump(mode="json")
     return tuple(Field(name, old[name], new[name]) for name in old if old[name] != new[name])

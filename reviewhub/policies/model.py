@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from reviewhub.policies.index import Index
+from reviewhub.policies.limit import Limit, WaitingLimit
 from reviewhub.policies.requirement import (
     MOST_STAGES,
     MOST_STEPS,
@@ -160,13 +161,17 @@ class Rule(Data):
 
 class Policy(Data):
     """Two layers. `guardrails` deny or require only; all of them apply and the strictest wins. `rules` are ordered, the
-    first that matches answers; what none matches needs an approval. Nothing in `rules` loosens a guardrail.
+    first that matches answers; what none matches needs an approval. Nothing in `rules` loosens a guardrail. `limits`
+    hold back what would be too much within a time, in no order, and nothing loosens them either. `waiting` says how
+    many requests of an agent may wait at one time.
 
     Rules that say their `place` may be written in any order; two at one place are refused.
     """
 
     guardrails: tuple[Rule, ...] = Field(default=(), max_length=100)
     rules: tuple[Rule, ...] = Field(default=(), max_length=500)
+    limits: tuple[Limit, ...] = Field(default=(), max_length=50)
+    waiting: tuple[WaitingLimit, ...] = Field(default=(), max_length=50)
 
     @model_validator(mode="after")
     def _guardrails_only_tighten(self) -> Self:
@@ -183,12 +188,17 @@ class Policy(Data):
 
     @model_validator(mode="after")
     def _names_are_told_apart(self) -> Self:
-        for what, layer in (("rules", self.rules), ("guardrails", self.guardrails)):
+        for what, layer in (
+            ("rules", [rule.name for rule in self.rules]),
+            ("guardrails", [rule.name for rule in self.guardrails]),
+            ("limits", [limit.name for limit in self.limits]),
+            ("waiting limits", [limit.name for limit in self.waiting]),
+        ):
             seen: set[str] = set()
-            for rule in layer:
-                if rule.name in seen:
-                    raise ValueError(f"two {what} are called {rule.name!r}")
-                seen.add(rule.name)
+            for name in layer:
+                if name in seen:
+                    raise ValueError(f"two {what} are called {name!r}")
+                seen.add(name)
         return self
 
     @model_validator(mode="after")
@@ -208,6 +218,16 @@ class Policy(Data):
         return self
 
     @property
+    def caps(self) -> tuple[tuple[str, tuple[Line, ...]], ...]:
+        """What holds back by number, with the names of the fields."""
+        return ("limits", self.limits), ("waiting", self.waiting)
+
+    @property
+    def lines(self) -> tuple[tuple[str, tuple[Line, ...]], ...]:
+        """Everything that has a name, with the names of the fields."""
+        return (*self.layers, *self.caps)
+
+    @property
     def layers(self) -> tuple[tuple[str, tuple[Rule, ...]], ...]:
         """Both layers with the names of their fields."""
         return ("guardrails", self.guardrails), ("rules", self.rules)
@@ -221,7 +241,7 @@ class Policy(Data):
 
     def teams(self) -> set[str]:
         """The teams that its rules name; each has to exist before it is published."""
-        return {name for rule in (*self.guardrails, *self.rules) for name in rule.named_teams}
+        return {name for _, lines in self.lines for line in lines for name in line.named_teams}
 
     @cached_property
     def index(self) -> Index[Rule]:
@@ -232,6 +252,9 @@ class Policy(Data):
     def guardrail_index(self) -> Index[Rule]:
         """Its guardrails by the tools that they are about."""
         return Index(self.guardrails)
+
+
+Line = Rule | Limit | WaitingLimit
 
 
 def _without_place(rule: Rule) -> Rule:

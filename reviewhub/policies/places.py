@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-WORDS = {"rules": "Rule", "guardrails": "Guardrail"}
+WORDS = {"rules": "Rule", "guardrails": "Guardrail", "limits": "Limit", "waiting": "Waiting limit"}
 LINES = {"when": "condition", "stages": "stage", "escalation": "step", "locked_fields": "locked field"}
 
 

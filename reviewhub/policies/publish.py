@@ -18,6 +18,8 @@ from reviewhub.core.text import check_text
 from reviewhub.policies.check_conditions import check_conditions
 from reviewhub.policies.kinds import PolicyPublished
 from reviewhub.policies.known_tools import carry_over, remember
+from reviewhub.policies.limit import WaitingLimit
+from reviewhub.policies.model import Line
 from reviewhub.policies.models import PolicyVersion
 from reviewhub.policies.queries import current
 from reviewhub.policies.reading import parse_policy, policy_text
@@ -128,31 +130,35 @@ def refuse_unknown_teams(policy: Policy, workspace: Workspace) -> None:
             "code": "unknown_team",
             "message": f"There is no team {name!r}.",
         }
-        for layer, rules in policy.layers
-        for index, rule in enumerate(rules)
-        for field, name in _teams_said(rule)
+        for layer, lines in policy.lines
+        for index, line in enumerate(lines)
+        for field, name in _teams_said(line)
         if name not in known
     ]
     if errors:
         raise Invalid("The policy names a team that does not exist.", errors=errors)
 
 
-def _teams_said(rule: Rule) -> Iterator[tuple[str, str]]:
-    """Where the rule names teams, and which."""
-    said = [("team", rule.team), ("agent_team", rule.agent_team)]
-    said += [(f"stages/{at}/team", stage.team) for at, stage in enumerate(rule.stages)]
-    said += [(f"escalation/{at}/team", step.team) for at, step in enumerate(rule.escalation)]
+def _teams_said(line: Line) -> Iterator[tuple[str, str]]:
+    """Where a rule or a limit names teams, and which."""
+    said = [("agent_team", line.agent_team)]
+    if not isinstance(line, WaitingLimit):
+        said.append(("team", line.team))
+    if isinstance(line, Rule):
+        said += [(f"stages/{at}/team", stage.team) for at, stage in enumerate(line.stages)]
+        said += [(f"escalation/{at}/team", step.team) for at, step in enumerate(line.escalation)]
     return ((field, name) for field, name in said if name is not None)
 
 
 def _still_may(policy: Policy, latest: PolicyVersion | None, actor: Actor, target: Target) -> None:
-    """Rules need one permission, guardrails another. A version that nobody can read has none to compare with."""
+    """Rules need one permission, what nothing loosens (guardrails, limits) another. A version that nobody can read
+    has none to compare with."""
     still_may(actor, Action.POLICY_EDIT, target)
     try:
-        before = parse_policy(latest.rules).guardrails if latest else ()
+        before = parse_policy(latest.rules) if latest else Policy()
     except Invalid:
-        before = ()
-    if policy.guardrails != before:
+        before = Policy()
+    if (policy.guardrails, policy.caps) != (before.guardrails, before.caps):
         still_may(actor, Action.GUARDRAILS_EDIT, target)
 
 

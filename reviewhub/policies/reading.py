@@ -12,6 +12,7 @@ from reviewhub_agents.wire.words import in_words
 
 from reviewhub.core.errors import Invalid
 from reviewhub.policies.arguments import Inexact, number
+from reviewhub.policies.index import is_about
 from reviewhub.policies.names import (
     covers,
     covers_folded,
@@ -22,6 +23,7 @@ from reviewhub.policies.names import (
     oddities,
     reads_like,
 )
+from reviewhub.policies.places import WORDS
 from reviewhub.policies.rules import Policy, Requirement, Rule
 
 MAX_POLICY_BYTES = 500_000
@@ -42,7 +44,7 @@ class Caution:
     @property
     def where(self) -> str:
         """The rule, by number and name."""
-        number = f"{'Rule' if self.layer == 'rules' else 'Guardrail'} {self.position}"
+        number = f"{WORDS[self.layer]} {self.position}"
         return number if self.rule == number else f"{number}, {self.rule}"
 
 
@@ -98,6 +100,18 @@ def cautions(
                 found.append(
                     Caution(position=position, rule=rule.name, code=doubt[0], message=doubt[1], layer=layer)
                 )
+    for position, limit in enumerate(policy.limits, start=1):
+        if named is not None and limit.tool.strip("*") and not any(is_about(limit, name) for name in named):
+            words = f"No tool is called {limit.tool} so far."
+            found.append(
+                Caution(
+                    position=position,
+                    rule=limit.name,
+                    code="matches_nothing",
+                    message=words,
+                    layer="limits",
+                )
+            )
     return found
 
 

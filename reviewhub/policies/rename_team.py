@@ -12,10 +12,11 @@ from reviewhub.accounts.permissions import Action, Target
 from reviewhub.accounts.rules import clean_name
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
+from reviewhub.policies.model import Line
 from reviewhub.policies.publish import publish
 from reviewhub.policies.queries import current
 from reviewhub.policies.reading import parse_policy, policy_text
-from reviewhub.policies.rules import Policy, Rule
+from reviewhub.policies.rules import Policy
 
 
 def rename_team(*, team: Team, name: str, actor: Actor) -> Team:
@@ -54,13 +55,13 @@ def _rename_in_policy(team: Team, old: str, actor: Actor) -> None:
     if latest is None or old not in policy.teams():
         return
     layers = {
-        layer: tuple(_renamed(rule, old, team.name) for rule in rules)
-        for layer, rules in policy.layers
-        if rules
+        layer: tuple(_renamed(line, old, team.name) for line in lines)
+        for layer, lines in policy.lines
+        if lines
     }
     publish(
         workspace=team.workspace,
-        rules_text=policy_text(Policy(**layers)),
+        rules_text=policy_text(policy.model_copy(update=layers)),
         note=f"The team {old} is called {team.name} now",
         base=latest.number,
         actor=actor,
@@ -68,13 +69,13 @@ def _rename_in_policy(team: Team, old: str, actor: Actor) -> None:
     )
 
 
-def _renamed(rule: Rule, old: str, new: str) -> Rule:
+def _renamed(line: Line, old: str, new: str) -> Line:
     changed: dict[str, object] = {
-        field: new for field in ("team", "agent_team") if getattr(rule, field) == old
+        field: new for field in ("team", "agent_team") if getattr(line, field, None) == old
     }
     for field in ("stages", "escalation"):
-        before = getattr(rule, field)
+        before = getattr(line, field, ())
         after = tuple(one.model_copy(update={"team": new}) if one.team == old else one for one in before)
         if after != before:
             changed[field] = after
-    return rule.model_copy(update=changed) if changed else rule
+    return line.model_copy(update=changed) if changed else line

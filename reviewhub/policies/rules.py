@@ -31,7 +31,8 @@ from reviewhub.tools.acts import ASK, needs_nobody
 
 __all__ = [
     "EFFECTS", "VERDICTS", "Action", "Answer", "Call", "Condition", "Explanation", "Part", "Policy", "Requirement",
-    "Rule", "Step", "Verdict", "effective_effect", "evaluate", "everything_else", "explain", "possible", "unmatched",
+    "Rule", "Step", "Verdict", "effective_effect", "evaluate", "everything_else", "explain", "possible", "tighten",
+    "unmatched",
 ]  # fmt: skip
 
 Layer = Literal["guardrail", "limit", "rejection", "standing", "rule"]
@@ -143,6 +144,15 @@ def unmatched(call: Call, *, because: str = "no rule matches", more: Sequence[st
     if not more and needs_nobody(call.tool, call.arguments.tree) and not _holds(call):
         return Answer(action="allow", text="No rule is about it.")
     return everything_else(call, because=because, more=more)
+
+
+def tighten(lower: Answer, asked: Sequence[Rule], call: Call, *, layer: Layer, because: str) -> Answer:
+    """`lower` with all that these rules ask for, as if they were guardrails; `because` says what they are in truth."""
+    found = _tightened(lower, list(enumerate(asked, start=1)), call)
+    if found.requirement is None:
+        return replace(found, layer=layer, text=because)
+    text = _sentence(str(found.requirement), (because, *found.held_because))
+    return replace(found, layer=layer, text=text)
 
 
 def effective_effect(registered: str | None, claimed: str | None) -> str:

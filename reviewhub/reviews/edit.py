@@ -18,8 +18,9 @@ from reviewhub.core.clock import now
 from reviewhub.core.display.masking import masked_changes
 from reviewhub.core.display.sentence import Part, pack, plain, sentence
 from reviewhub.core.errors import Invalid, NotFound, TryAgain
+from reviewhub.limits.weigh import reserve, weigh
 from reviewhub.policies.arguments import Arguments, same_at
-from reviewhub.policies.evaluate import Resolved, evaluate
+from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.queries import current_number
 from reviewhub.reviews.asked import approval, risk
@@ -57,6 +58,8 @@ class Edit:
     asked: Asked | None
     sentence: tuple[Part, ...]
     risk: str
+    facts: CallFacts
+    tool: Tool
 
 
 def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
@@ -113,6 +116,8 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
             tool=tool.name, arguments_text=arguments, template=tool.sentence, schema=tool.schema
         ),
         risk=risk(tool=tool, effect=call.effect, failed_checks=failed),
+        facts=known.facts,
+        tool=tool,
     )
 
 
@@ -126,6 +131,7 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
     Raises:
         PolicyMoved: policy was published since the edit was prepared; prepare it once more.
         Changed: the call is no longer what was shown.
+        DeniedByPolicy: a limit denies the call with these arguments.
     """
     call, row = locked.call, locked.request
     if current_number(row.workspace_id) != edit.answer.policy_version:
@@ -133,7 +139,7 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
     if call.digest != edit.base_digest:
         raise Changed(state=row.state, version=row.version, digest=row.digest)
     old = Stored.model_validate_json(row.requirement)
-    stored = edit.asked.stored if edit.asked else old
+    stored = _within_limits(call, edit) or old
     stored = stored.model_copy(update={"stand_ins": _kept(old, stored)})
     voided = row.reviews.filter(voided_at__isnull=True).update(voided_at=now(), voided_because="edited")
     _new_version(call, edit, actor)
@@ -167,6 +173,30 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
         request_id=row.pk,
     )
     return stored
+
+
+def _within_limits(call: ToolCall, edit: Edit) -> Stored | None:
+    """What is required by policy and its limits; the call takes its new part of them. None: nothing is."""
+    (weighing,) = weigh(
+        agent=call.agent,
+        environment=call.run.environment,
+        calls=[(edit.facts, edit.answer)],
+        again=call.pk,
+    )
+    answer = weighing.answer
+    if answer.action == "deny":
+        raise DeniedByPolicy(f"Policy denies the call with these arguments. {answer.text}")
+    reserve(call=call, takes=weighing.within, at=now())
+    if answer is edit.answer or answer.action != "require":
+        return edit.asked.stored if edit.asked else None
+    asked = approval(
+        answer=answer,
+        tool=edit.tool,
+        effect=call.effect,
+        arguments=edit.arguments,
+        failed_checks=len(edit.facts.failed_checks),
+    )
+    return asked.stored
 
 
 def _new_version(call: ToolCall, edit: Edit, actor: Actor) -> None:

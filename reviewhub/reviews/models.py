@@ -107,6 +107,8 @@ class ReviewRequest(Stateful):
             ),
             models.Index(fields=["workspace", "-number"], name="request_newest"),
             models.Index(fields=["branch"], name="request_branch"),
+            # How many requests of an agent wait.
+            models.Index(fields=["agent", "kind"], name="request_waiting", condition=Q(state="pending")),
             # What people said last about exactly one call.
             models.Index(
                 fields=["agent", "digest", "-decided_at"],

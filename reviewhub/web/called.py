@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reviewhub_agents import canonical
+
 from reviewhub.core.display import arguments
 from reviewhub.core.display.arguments import Arguments
 from reviewhub.core.display.masking import write_only_paths
@@ -41,6 +43,18 @@ class Called:
     """Its later look, for one that ran without waiting and was drawn."""
     checks: list[Check]
     """What verifiers say of it."""
+
+    @property
+    def why(self) -> str:
+        """Why it ran, waited or was denied, for people."""
+        because = canonical.reread(self.call.because)
+        return str(because.get("text", "")) if isinstance(because, dict) else ""
+
+    @property
+    def stands(self) -> bool:
+        """Whether a standing approval let it run."""
+        because = canonical.reread(self.call.because)
+        return isinstance(because, dict) and because.get("kind") == "standing"
 
 
 def called(calls: list[ToolCall]) -> list[Called]:

@@ -46,8 +46,8 @@ from reviewhub.web.policy_form import (
 )
 from reviewhub.web.render import may, show
 
-_FIELD = re.compile(r"/([rg])(\d{1,3})-(.*)")
-_LAYERS = {"r": "rules", "g": "guardrails"}
+_FIELD = re.compile(r"/([rglw])(\d{1,3})-(.*)")
+_LAYERS = {"r": "rules", "g": "guardrails", "l": "limits", "w": "waiting"}
 
 
 @page(Action.POLICY_READ)
@@ -81,6 +81,8 @@ def _shown(
         "version": found,
         "rules": rules.rules,
         "guardrails": rules.guardrails,
+        "limits": rules.limits,
+        "waiting": rules.waiting,
         "history": history(caller.workspace_id).rows,
         "changes": _changes(found, against) if found else [],
         "against": against,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from reviewhub_agents import canonical
 
@@ -17,8 +17,9 @@ from reviewhub.policies.difference import Field
 from reviewhub.policies.model import MAX_EXPRESSION
 from reviewhub.policies.requirement import MOST_STAGES, MOST_STEPS, Escalation, Stage
 from reviewhub.policies.rules import Condition, Policy, Rule
-from reviewhub.web import policy_conditions, policy_stages
+from reviewhub.web import policy_conditions, policy_limits, policy_stages
 from reviewhub.web.policy_conditions import MOST_CONDITIONS, ConditionForm
+from reviewhub.web.policy_limits import MOST_LIMITS, LimitForm, WaitingForm
 from reviewhub.web.policy_stages import StageForm, StepForm
 from reviewhub.web.policy_times import duration_words, seconds_of, whole
 
@@ -31,6 +32,7 @@ ACTIONS = (
     ("observe", "Let it run, mark it for a later look"),
     ("deny", "Deny"),
 )
+_Form = TypeVar("_Form", LimitForm, WaitingForm)
 _SCOPE = ("agent", "agent_team", "environment", "expression", "place")
 _BUTTON = re.compile(r"(up|down|remove)-(\d{1,3})")
 
@@ -163,30 +165,47 @@ class RuleForm:
 
 @dataclass(frozen=True)
 class Draft:
-    """Both layers of a policy as fields."""
+    """Both layers of a policy, and its limits, as fields."""
 
     guardrails: list[RuleForm]
     rules: list[RuleForm]
+    limits: list[LimitForm] = field(default_factory=list)
+    waiting: list[WaitingForm] = field(default_factory=list)
 
     @classmethod
     def of(cls, policy: Policy) -> Draft:
         """A published policy as fields."""
-        return cls(list(map(RuleForm.of, policy.guardrails)), list(map(RuleForm.of, policy.rules)))
+        return cls(
+            list(map(RuleForm.of, policy.guardrails)),
+            list(map(RuleForm.of, policy.rules)),
+            list(map(LimitForm.of, policy.limits)),
+            list(map(WaitingForm.of, policy.waiting)),
+        )
 
     def name_of(self, layer: str, at: int) -> str:
-        """The name of a rule, for a message about it; empty where there is none."""
-        rules = self.rules if layer == "rules" else self.guardrails
-        return rules[at].name if at < len(rules) else ""
+        """The name of a rule or a limit, for a message about it; empty where there is none."""
+        names = [line.name for line in getattr(self, layer)]
+        return names[at] if at < len(names) else ""
 
     def text(self) -> str:
         """The policy's text, to be read by `parse_policy`. Raises Invalid naming the layer, the rule and the field."""
-        layers = {"guardrails": _trees("guardrails", self.guardrails), "rules": _trees("rules", self.rules)}
+        layers = {
+            "guardrails": _trees("guardrails", self.guardrails),
+            "rules": _trees("rules", self.rules),
+            "limits": policy_limits.trees("limits", self.limits),
+            "waiting": policy_limits.trees("waiting", self.waiting),
+        }
         return canonical.dumps({layer: rules for layer, rules in layers.items() if rules or layer == "rules"})
 
 
 def read(given: Mapping[str, Any], lists: Any) -> Draft:
     """The draft as it was filled in. `lists(name)` gives the ticked boxes of one name."""
-    return Draft(_layer(given, lists, "gcount", "g"), _layer(given, lists, "count", "r"))
+    return Draft(
+        _layer(given, lists, "gcount", "g"),
+        _layer(given, lists, "count", "r"),
+        policy_limits.read_limits(given),
+        policy_limits.read_waiting(given),
+    )
 
 
 def _layer(given: Mapping[str, Any], lists: Any, counted: str, letter: str) -> list[RuleForm]:
@@ -226,10 +245,25 @@ def _rule(given: Mapping[str, Any], lists: Any, prefix: str) -> RuleForm:
 
 def press(draft: Draft, button: str) -> Draft:
     """The draft after a button: `add`, `up-3`, `down-3`, `remove-3`; for guardrails `gadd` and `gremove-3`, since they
-    have no order. Any other leaves it."""
+    have no order, and likewise `ladd`, `lremove-3` for limits and `wadd`, `wremove-3` for what may wait. Any other
+    leaves it."""
+    if button.startswith("l"):
+        return replace(draft, limits=_added_or_removed(draft.limits, button[1:], LimitForm()))
+    if button.startswith("w"):
+        return replace(draft, waiting=_added_or_removed(draft.waiting, button[1:], WaitingForm()))
     if button.startswith("g"):
         return replace(draft, guardrails=_pressed(draft.guardrails, button[1:]))
     return replace(draft, rules=_pressed(draft.rules, button))
+
+
+def _added_or_removed(given: list[_Form], button: str, new: _Form) -> list[_Form]:
+    lines = list(given)
+    if button == "add" and len(lines) < MOST_LIMITS:
+        lines.append(new)
+    match = _BUTTON.fullmatch(button)
+    if match is not None and match.group(1) == "remove" and int(match.group(2)) < len(lines):
+        del lines[int(match.group(2))]
+    return lines
 
 
 def _pressed(given: list[RuleForm], button: str) -> list[RuleForm]:
@@ -288,4 +322,4 @@ def _said(name: str, value: Any) -> str:
         return ", then ".join(f"{Escalation(**one)}" for one in value) or "none"
     if isinstance(value, list):
         return ", ".join(dict(VERDICT_WORDS).get(one, str(one)) for one in value)
-    return dict(ACTIONS).get(value, str(value)) if name == "action" else str(value)
+    return dict(ACTIONS).get(value, str(value)) if name in ("action", "then") else str(value)

@@ -20,10 +20,12 @@ from reviewhub.checkpoints.queries import head_of
 from reviewhub.core.models import IdempotencyKey
 from reviewhub.deliveries.models import Email
 from reviewhub.hosting.models import Shift
+from reviewhub.limits.models import Reservation
 from reviewhub.resumptions.models import Resumption
 from reviewhub.retention.models import Progress
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Branch, Halt, Run
+from reviewhub.standing.models import StandingApproval
 from reviewhub.toolcalls.models import Attempt, Grant, Pause, ToolCall
 from reviewhub.tools.models import Tool
 from reviewhub.verdicts.models import Verdict
@@ -58,7 +60,6 @@ KEPT = {
     "SealKey",
     "ShadowAnswer",
     "SignInFailure",
-    "StandingApproval",
     "StandingUse",
     "StateSchema",
     "StepMark",
@@ -79,10 +80,12 @@ MOVED = (
     Leftover,
     Pause,
     Progress,
+    Reservation,
     Resumption,
     ReviewRequest,
     Run,
     Shift,
+    StandingApproval,
     StoreState,
     Tool,
     ToolCall,

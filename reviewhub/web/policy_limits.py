@@ -1,0 +1,125 @@
+"""Limits as fields of the policy editor: how often or for how much, and how many requests may wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reviewhub_agents import canonical
+
+from reviewhub.core.errors import Invalid
+from reviewhub.policies.limit import Limit, WaitingLimit
+from reviewhub.web.policy_times import duration_words, seconds_of, whole
+
+MOST_LIMITS = 50
+LIMIT_FIELDS = (
+    "name", "tool", "agent", "agent_team", "environment", "per", "window", "sum_of", "most", "then", "team",
+    "approvals",
+)  # fmt: skip
+WAITING_FIELDS = ("name", "agent", "agent_team", "most")
+
+
+@dataclass(frozen=True)
+class LimitForm:
+    """One limit as its fields."""
+
+    name: str = ""
+    tool: str = ""
+    agent: str = ""
+    agent_team: str = ""
+    environment: str = ""
+    per: str = "agent"
+    window: str = "1 h"
+    sum_of: str = ""
+    most: str = ""
+    then: str = "require"
+    team: str = ""
+    approvals: str = "1"
+
+    @classmethod
+    def of(cls, limit: Limit) -> LimitForm:
+        """The fields of a published limit."""
+        return cls(
+            name=limit.name,
+            tool=limit.tool,
+            agent=limit.agent or "",
+            agent_team=limit.agent_team or "",
+            environment=limit.environment or "",
+            per=limit.per,
+            window=duration_words(limit.window_seconds),
+            sum_of=limit.sum_of or "",
+            most=str(limit.most),
+            then=limit.then,
+            team=limit.team or "",
+            approvals=str(limit.approvals),
+        )
+
+    def tree(self) -> dict[str, Any]:
+        """The limit as the policy's text has it. Raises Invalid for what is no time and no number of people."""
+        found = _given(self, ("agent", "agent_team", "environment", "sum_of"))
+        found |= {"name": self.name.strip(), "tool": self.tool.strip(), "per": self.per, "then": self.then}
+        found |= {"window_seconds": seconds_of(self.window, "window_seconds"), "most": _most(self.most)}
+        if self.then == "require":
+            found |= _given(self, ("team",)) | {"approvals": whole(self.approvals, "approvals")}
+        return found
+
+
+@dataclass(frozen=True)
+class WaitingForm:
+    """How many requests may wait, as its fields."""
+
+    name: str = ""
+    agent: str = ""
+    agent_team: str = ""
+    most: str = ""
+
+    @classmethod
+    def of(cls, limit: WaitingLimit) -> WaitingForm:
+        """The fields of a published one."""
+        return cls(limit.name, limit.agent or "", limit.agent_team or "", str(limit.most))
+
+    def tree(self) -> dict[str, Any]:
+        """As the policy's text has it. What is no number is left for its reader to refuse."""
+        return _given(self, ("agent", "agent_team")) | {"name": self.name.strip(), "most": _most(self.most)}
+
+
+def read_limits(given: Mapping[str, Any]) -> list[LimitForm]:
+    """The limits as they were filled in."""
+    return [LimitForm(**one) for one in _read(given, "lcount", "l", LIMIT_FIELDS)]
+
+
+def read_waiting(given: Mapping[str, Any]) -> list[WaitingForm]:
+    """How many requests may wait, as it was filled in."""
+    return [WaitingForm(**one) for one in _read(given, "wcount", "w", WAITING_FIELDS)]
+
+
+def trees(layer: str, forms: Sequence[LimitForm | WaitingForm]) -> list[dict[str, Any]]:
+    """The limits for the policy's text. Raises Invalid, naming the layer, the limit and the field."""
+    found = []
+    for at, form in enumerate(forms):
+        try:
+            found.append(form.tree())
+        except Invalid as error:
+            fault = error.errors[0]
+            raise Invalid.at(f"/{layer}/{at}{fault['path']}", fault["message"]) from error
+    return found
+
+
+def _read(
+    given: Mapping[str, Any], counted: str, letter: str, fields: tuple[str, ...]
+) -> list[dict[str, str]]:
+    count = str(given.get(counted, "0"))
+    many = min(int(count), MOST_LIMITS) if count.isascii() and count.isdecimal() and len(count) < 5 else 0
+    return [{name: str(given.get(f"{letter}{at}-{name}", ""))[:400] for name in fields} for at in range(many)]
+
+
+def _given(form: object, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(form, name).strip())}
+
+
+def _most(text: str) -> Any:
+    """A whole number as a number, any other as the text that it is."""
+    bare = text.strip()
+    is_whole = bare.isascii() and bare.isdecimal() and len(bare) < 16 and (bare == "0" or bare[0] != "0")
+    return canonical.Number(bare) if is_whole else bare

@@ -1,0 +1,49 @@
+"""Limits on the policy page and in its editor."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from html import unescape
+
+import pytest
+from django.test import Client
+
+from reviewhub.accounts.models import Member
+from reviewhub.policies.models import PolicyVersion
+from tests.cast import Cast
+
+As = Callable[[Member], Client]
+HERE = "/northwind/policy"
+FORM = {
+    "base": "0", "count": "0", "gcount": "0", "lcount": "1", "wcount": "1", "note": "not too much", "l0-name": "Money",
+    "l0-tool": "pay.*", "l0-per": "all", "l0-window": "1 d", "l0-sum_of": "amount", "l0-most": "99.50",
+    "l0-then": "require", "l0-team": "Finance", "l0-approvals": "2", "w0-name": "Few", "w0-most": "20",
+}  # fmt: skip
+
+
+@pytest.mark.django_db
+def test_written_shown_changed_and_kept_by_who_edits_rules(cast: Cast, as_: As) -> None:
+    alice = as_(cast.alice)
+    page = unescape(alice.post(f"{HERE}/edit", {**FORM, "do": "ladd"}).content.decode())
+    assert 'name="lcount" value="2"' in page
+    assert 'value="99.50"' in page
+    page = alice.post(f"{HERE}/edit", {**FORM, "do": "wremove-0"}).content.decode()
+    assert 'name="wcount" value="0"' in page
+    wrong = unescape(alice.post(f"{HERE}/publish", {**FORM, "l0-most": "much"}).content.decode())
+    assert "Limit 1 (Money), most" in wrong
+    assert not PolicyVersion.objects.exists()
+    assert alice.post(f"{HERE}/publish", FORM).status_code == 302
+    limit, few = (json.loads(PolicyVersion.objects.get().rules)[name][0] for name in ("limits", "waiting"))
+    assert (limit["most"], limit["window_seconds"], few) == ("99.50", 86400, {"name": "Few", "most": 20})
+    shown = unescape(alice.get(HERE).content.decode())
+    assert "amount up to 99.50 by all agents in 1 d" in shown
+    assert "Beyond: 2 from <bdi>Finance</bdi>" in shown
+    assert "20 requests of each agent may wait" in shown
+    again = unescape(alice.get(f"{HERE}/edit").content.decode())
+    assert all(f'value="{one}"' in again for one in ("Money", "pay.*", "1 d", "amount", "99.50", "Few", "20"))
+    changed = {**FORM, "base": "1", "l0-then": "deny", "w0-most": "30"}
+    assert alice.post(f"{HERE}/publish", changed).status_code == 302
+    diff = unescape(alice.get(HERE).content.decode())
+    assert "then: Ask for approval → Deny" in diff
+    assert "most: 20 → 30" in diff
