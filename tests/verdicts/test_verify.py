@@ -10,11 +10,12 @@ import pytest
 from reviewhub.audit.models import Event
 from reviewhub.gates import verify as module
 from reviewhub.gates.verify import due, verify
+from reviewhub.policies.publish import publish
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.verdicts.ask import Said
 from reviewhub.verdicts.models import Verdict
 from reviewhub.verdicts.webhooks import read
-from tests.cast import Cast
+from tests.cast import ALICE, Cast
 from tests.driver import PersonHttp, agent_of, call, policy
 from tests.shared import shared
 
@@ -130,3 +131,25 @@ def test_a_result_is_judged_once_and_given_up_when_workers_die_at_it(
     row.refresh_from_db()
     assert (row.judges, row.status, asked) == ("result", "error", [])
     assert ToolCall.objects.get().result == '{"sum":"1.50"}'
+
+
+def test_a_webhook_passes_nothing_that_a_limit_or_people_hold(
+    stage: Stage, cast: Cast, asked: list[Any]
+) -> None:
+    version = policy(cast.support)
+    rules = {"rules": [{"name": "Looks", "tool": "look", "action": "allow"}]}
+    limit = {"name": "One", "tool": "look", "most": 1, "window_seconds": 60}
+    publish(
+        workspace=cast.workspace,
+        rules_text=json.dumps({**rules, "limits": [limit]}),
+        note="n",
+        base=version.number,
+        actor=ALICE,
+    )
+    first = stage.paused()
+    run = stage.http.run()["id"]
+    (second,) = stage.http.pause(run, call("look")).ok()["tool_calls"]
+    for verdict_id in due():
+        verify(verdict_id=verdict_id)
+    assert stage.now(first)["state"] == "allowed"
+    assert (stage.now(second)["state"], stage.now(second)["because"]["kind"]) == ("waiting", "limit")
