@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from typing import NoReturn, TypeVar
+from typing import Any, ClassVar, Final, NoReturn, TypeVar
 
 from django.http import HttpResponse
 from rest_framework.request import Request
@@ -24,7 +24,7 @@ from reviewhub.api.authentication import (
 from reviewhub.api.authentication import actor_of as actor_of
 from reviewhub.checkpoints.addressed import run_of
 from reviewhub.checkpoints.models import Checkpoint
-from reviewhub.core.errors import Forbidden, NotFound
+from reviewhub.core.errors import Forbidden, Invalid, NotFound
 from reviewhub.core.idempotency import check_key
 from reviewhub.core.limits import limits, parse_sent
 from reviewhub.reviews.targets import checkpoint_for
@@ -33,6 +33,8 @@ from reviewhub.runs.queries import branch_for_key, run_for_key
 
 Message = TypeVar("Message", bound=wire.Wire)
 WAIT_HEADER = "ReviewHub-Wait"
+EVERYWHERE: Final = frozenset({"wait", "workspace"})
+"""Parameters that are no endpoint's own: the gate before the views and the door itself read them."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,26 @@ class Body:
         return model.from_tree(self.tree, limits=limits())
 
 
-class AgentView(APIView):
+class Door(APIView):
+    """What both kinds of endpoint have in common: a parameter of the address that nobody knows is refused."""
+
+    takes: ClassVar[frozenset[str]] = frozenset()
+    """The parameters of this endpoint."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """After the door: a filter with a slip of the pen in its name would answer with everything."""
+        super().initial(request, *args, **kwargs)
+        for name in request.query_params:
+            if name not in self.takes | EVERYWHERE:
+                known = ", ".join(sorted(self.takes | EVERYWHERE))
+                raise Invalid.at(
+                    f"/query/{name[:100]}",
+                    f"there is no such parameter here; there are: {known}",
+                    "unknown_field",
+                )
+
+
+class AgentView(Door):
     """An endpoint for agents: a key, and nothing else, opens it."""
 
     authentication_classes = (AgentKeyAuthentication,)
@@ -83,7 +104,7 @@ class AgentView(APIView):
         return branch_for_key(self.key(request, action), branch_id)
 
 
-class PersonView(APIView):
+class PersonView(Door):
     """An endpoint for people: a session with CSRF protection, and nothing else, opens it."""
 
     authentication_classes = (PersonAuthentication,)
@@ -124,6 +145,12 @@ def read_tree(request: Request) -> Body:
     raw: bytes = request._request.body
     tree = parse_sent(raw or b"{}")
     return Body(tree=tree, digest=canonical.body_digest(tree))
+
+
+def read_nothing(request: Request) -> None:
+    """For what takes no body. Raises Invalid when there is one that says something, BadJson when it is no JSON."""
+    if read_tree(request).tree != {}:
+        raise Invalid.at("", "this takes no body")
 
 
 def read(request: Request, model: type[Message]) -> Message:

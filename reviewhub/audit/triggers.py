@@ -97,7 +97,7 @@ _CALL: Final = "(SELECT c.run_id FROM toolcalls_toolcall c WHERE c.id = OLD.tool
 _VERSION_EMPTIED: Final = _emptied(
     _CALL,
     {"arguments": "'{}'", "changes": "'[]'"},
-    "id tool_call_id version digest author_kind author_id author_name created_at",
+    "id tool_call_id version digest likeness author_kind author_id author_name created_at",
 )
 _DECISION_EMPTIED: Final = _emptied(
     _CALL,

@@ -65,6 +65,12 @@ class OutcomeConflict(Conflict):
     code = "outcome_conflict"
 
 
+class EndingConflict(Conflict):
+    """This branch has ended already, with another result, error or state."""
+
+    code = "ending_conflict"
+
+
 class Unsettled(Conflict):
     """Calls of this branch wait, run, or have an unknown outcome."""
 

@@ -14,6 +14,7 @@ from reviewhub.checkpoints.draft import Draft, draft
 from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import Actor
 from reviewhub.gates.close import close
+from reviewhub.gates.ending import check_ending, ending, keep_ending
 from reviewhub.gates.kinds import RunFailed
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.resumptions.acknowledge import acknowledge
@@ -29,6 +30,7 @@ def fail(*, branch_id: uuid.UUID, body: wire.FailBody, actor: Actor) -> Branch:
     """Ends the branch; what still waited in it is cancelled. Failing a failed branch again changes nothing.
 
     Raises:
+        EndingConflict: it ended already, with other words.
         Superseded, StaleEpoch, RunEnded, StaleHead: this caller may not write for the branch.
     """
     branch = Branch.objects.get(pk=branch_id)
@@ -39,6 +41,7 @@ def fail(*, branch_id: uuid.UUID, body: wire.FailBody, actor: Actor) -> Branch:
 
 def _fail(branch: Branch, body: wire.FailBody, made: Draft | None, actor: Actor) -> Branch:
     if branch.state == BranchState.FAILED:
+        check_ending(branch, ending(body))
         return branch
     check(branch, body.epoch)
     target = Target(workspace_id=branch.workspace_id, agent_id=branch.run.agent_id)
@@ -62,5 +65,6 @@ def _fail(branch: Branch, body: wire.FailBody, made: Draft | None, actor: Actor)
         agent_id=branch.run.agent_id,
         data=RunFailed(branch=branch.name, error=body.error),
     )
+    keep_ending(branch, ending(body))
     derive(branch.run_id)
     return branch

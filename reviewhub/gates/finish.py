@@ -15,6 +15,7 @@ from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import Actor
 from reviewhub.gates.acts import finish_arguments, require_nobody, spend
 from reviewhub.gates.close import close
+from reviewhub.gates.ending import check_ending, ending, keep_ending
 from reviewhub.gates.errors import Unsettled
 from reviewhub.gates.kinds import RunFinished
 from reviewhub.gates.set_aside import setting_aside
@@ -42,6 +43,7 @@ def finish(*, branch_id: uuid.UUID, body: wire.FinishBody, actor: Actor) -> Bran
         Unsettled: a call waits, runs or is unknown (names them).
         ApprovalNeeded: steps of its plan are open, or policy asks for people anyway: pause for it first.
         NotAllowed, DigestMismatch: `call` is not the consumed approval of this end with this result.
+        EndingConflict: it ended already, with other words.
         Superseded, StaleEpoch, RunEnded, StaleHead: this caller may not write for the branch.
     """
     branch = Branch.objects.get(pk=branch_id)
@@ -52,6 +54,7 @@ def finish(*, branch_id: uuid.UUID, body: wire.FinishBody, actor: Actor) -> Bran
 
 def _finish(branch: Branch, body: wire.FinishBody, made: Draft | None, actor: Actor) -> Branch:
     if branch.state == BranchState.SUCCEEDED:
+        check_ending(branch, ending(body))
         return branch
     check(branch, body.epoch)
     target = Target(workspace_id=branch.workspace_id, agent_id=branch.run.agent_id)
@@ -84,5 +87,6 @@ def _finish(branch: Branch, body: wire.FinishBody, made: Draft | None, actor: Ac
         agent_id=branch.run.agent_id,
         data=RunFinished(branch=branch.name),
     )
+    keep_ending(branch, ending(body))
     derive(branch.run_id)
     return branch

@@ -17,6 +17,7 @@ from reviewhub.policies.facts import call_facts
 from reviewhub.policies.rules import effective_effect
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.claims import claims_text
+from reviewhub.toolcalls.likeness import likeness
 from reviewhub.toolcalls.propose import Proposal
 from reviewhub.toolcalls.states import CallState
 from reviewhub.tools.models import Tool
@@ -152,6 +153,7 @@ def _read(
         time_limit_seconds=tool.time_limit_seconds,
         arguments=text,
         digest=canonical.digest(tool=tool.name, arguments_text=text),
+        likeness=likeness(tool=tool.name, arguments=text),
         claims=claims_text(call),
     )
     return proposal, known.facts, errors

@@ -20,11 +20,11 @@ def hold_repeats(*, branch: Branch, agent: Agent, prepared: Sequence[Prepared]) 
 
     The run is locked: an equal call that starts afterwards is found when this one is consumed.
     """
-    digests = [one.proposal.digest for one in prepared if one.proposal.effect == Effect.ONCE]
-    if not digests:
+    alike = [one.proposal.likeness for one in prepared if one.proposal.effect == Effect.ONCE]
+    if not alike:
         return list(prepared)
-    acted = acted_elsewhere(run_id=branch.run_id, branch_id=branch.pk, digests=digests)
-    return [_held(one, agent, acted.get(one.proposal.digest, [])) for one in prepared]
+    acted = acted_elsewhere(run_id=branch.run_id, branch_id=branch.pk, alike=alike)
+    return [_held(one, agent, acted.get(one.proposal.likeness, [])) for one in prepared]
 
 
 def _held(one: Prepared, agent: Agent, twins: Sequence[ToolCall]) -> Prepared:

@@ -29,11 +29,13 @@ def keep_record(*, branch_id: uuid.UUID, key: str, value: str, epoch: int | None
         What is kept now, and whether it was there before.
 
     Raises:
-        Invalid: the key is empty or too long.
+        Invalid: the key is empty or too long, or has characters that nobody sees.
         Superseded, StaleEpoch, RunEnded: this caller may not write for the branch.
     """
     if not 0 < len(key) <= MAX_KEY:
         raise Invalid.at("/key", f"1 to {MAX_KEY} characters; {len(key)} given")
+    if not key.isprintable():
+        raise Invalid.at("/key", "characters that can be seen, and plain spaces")
     branch = locked_branch(branch_id)
     check(branch, epoch)
     acknowledge(branch=branch)

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from email.message import Message as HeaderMessage
+from urllib.parse import unquote_to_bytes
 
 from reviewhub.live.asgi_types import App, Message, Receive, Scope, Send
 from reviewhub.live.bodyroom import Body, Room, busy, client_of
@@ -177,10 +178,18 @@ def clean_headers(headers: Headers) -> list[tuple[bytes, bytes]]:
 
 
 def check_target(scope: Scope) -> None:
-    """Refuses addresses that the bridge or a database would choke on: U+0000, bytes outside ASCII in the query."""
+    """Refuses addresses that the bridge or a database would choke on (U+0000, bytes outside ASCII in the query), and
+    those that are no UTF-8: two of them would be read as one.
+    """
     query: bytes = scope["query_string"]
+    path: bytes = scope.get("raw_path") or b""
     if "\x00" in scope["path"] or b"%00" in query or not query.isascii():
         raise Refused(400, "invalid", "The address holds U+0000 or bytes that must be percent-encoded.")
+    try:
+        unquote_to_bytes(path).decode()
+        unquote_to_bytes(query).decode()
+    except UnicodeDecodeError:
+        raise Refused(400, "invalid", "The address is not in UTF-8.") from None
 
 
 def check_charset(headers: Headers) -> None:

@@ -33,6 +33,7 @@ from reviewhub.reviews.requirement import StandIn, Stored
 from reviewhub.reviews.tell_undecided import tell_undecided
 from reviewhub.reviews.turn import tell
 from reviewhub.toolcalls.claims import failed_checks
+from reviewhub.toolcalls.likeness import likeness
 from reviewhub.toolcalls.models import CallVersion, ToolCall
 from reviewhub.toolcalls.queries import arguments_of
 from reviewhub.tools.models import Tool
@@ -206,6 +207,7 @@ def _new_version(call: ToolCall, edit: Edit, actor: Actor) -> None:
         version=version,
         arguments=edit.arguments,
         digest=edit.digest,
+        likeness=likeness(tool=call.tool_name, arguments=edit.arguments),
         changes=edit.changes,
         author_kind=actor.kind,
         author_id=actor.id,

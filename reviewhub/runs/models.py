@@ -89,6 +89,8 @@ class Branch(Stateful):
     superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="supersedes")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
+    # Digest of what its agent said when it finished or failed it: a repeat says the same.
+    ending = models.CharField(max_length=80, blank=True)
 
     class Meta:
         constraints = [

@@ -14,6 +14,7 @@ from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict, Invalid
+from reviewhub.core.idempotency import Claim, claim
 from reviewhub.runs.kinds import RunStarted
 from reviewhub.runs.models import Branch, RetentionRule, Run
 from reviewhub.runs.queries import by_external_id, runs_of
@@ -28,11 +29,14 @@ class OtherEnvironment(Conflict):
 
 
 @transaction.atomic
-def start(*, key: AgentKey, body: wire.RunStart, actor: Actor) -> tuple[Run, bool]:
+def start(
+    *, key: AgentKey, body: wire.RunStart, actor: Actor, once: tuple[str, str] | None = None
+) -> tuple[Run, bool]:
     """Starts a run with its branch "main", or finds the one that this agent started with the same external id.
 
     Args:
         key: gives agent, workspace and environment; an agent cannot choose them.
+        once: the caller's idempotency key and the digest of the body: a repeat finds the run that it started.
 
     Returns:
         The run, and whether it was made just now.
@@ -41,11 +45,15 @@ def start(*, key: AgentKey, body: wire.RunStart, actor: Actor) -> tuple[Run, boo
         Invalid: the parent is no run of this agent in the key's environment; no rule is about this retention class.
         NotAnyMore, AgentStopped: the key was revoked, or the agent stopped, since the request came in.
         OtherEnvironment: the external id belongs to a run of another environment.
+        IdempotencyConflict: the idempotency key was used with another body.
     """
     still_may(actor, Action.RUN_WRITE, Target(workspace_id=key.workspace_id, agent_id=key.agent_id))
     external_id = body.external_id or ""
     if external_id and (found := _find(key, external_id)) is not None:
         return found, False
+    kept = claim(scope=f"run:{key.agent_id}", key=once[0], body_digest=once[1]) if once else None
+    if kept is not None and kept.answer is not None:
+        return Run.objects.get(pk=uuid.UUID(kept.answer)), False
     parent = _parent(key, body.parent)
     _check_class(key, body.retention_class)
     run = Run(
@@ -69,7 +77,9 @@ def start(*, key: AgentKey, body: wire.RunStart, actor: Actor) -> tuple[Run, boo
         found = _find(key, external_id)
         if found is None:
             raise
+        _keep(kept, found)
         return found, False
+    _keep(kept, run)
     Branch.objects.create(workspace_id=run.workspace_id, run=run, name=MAIN)
     record(
         "run.started",
@@ -87,6 +97,11 @@ def start(*, key: AgentKey, body: wire.RunStart, actor: Actor) -> tuple[Run, boo
         subject_id=run.id,
     )
     return run, True
+
+
+def _keep(kept: Claim | None, run: Run) -> None:
+    if kept is not None:
+        kept.keep(status=201, answer=str(run.pk))
 
 
 def _find(key: AgentKey, external_id: str) -> Run | None:

@@ -116,6 +116,7 @@ class CallVersion(models.Model):
     version = models.PositiveIntegerField()
     arguments = models.TextField()
     digest = models.CharField(max_length=80)
+    likeness = models.CharField(max_length=64)
     changes = models.TextField(default="[]")
     author_kind = models.CharField(max_length=10)
     author_id = models.UUIDField(null=True)
@@ -125,7 +126,7 @@ class CallVersion(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["tool_call", "version"], name="call_version_once")]
         # Equal calls on other branches of a run are found by it, however many calls the run has.
-        indexes = [models.Index(fields=["digest"], name="call_version_digest")]
+        indexes = [models.Index(fields=["likeness"], name="call_version_likeness")]
 
     def __str__(self) -> str:
         return f"{self.tool_call_id} v{self.version}"

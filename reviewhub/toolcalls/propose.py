@@ -23,6 +23,7 @@ class Proposal:
     time_limit_seconds: int
     arguments: str
     digest: str
+    likeness: str
     claims: str
     state: str = CallState.PROPOSED
     policy_version: int = 0
@@ -55,6 +56,7 @@ def propose(
             version=1,
             arguments=proposal.arguments,
             digest=proposal.digest,
+            likeness=proposal.likeness,
             author_kind=actor.kind,
             author_id=actor.id,
             author_name=actor.name,

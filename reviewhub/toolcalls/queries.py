@@ -42,29 +42,29 @@ def open_grant(call: ToolCall) -> Grant | None:
 
 
 def acted_elsewhere(
-    *, run_id: uuid.UUID, branch_id: uuid.UUID, digests: Collection[str]
+    *, run_id: uuid.UUID, branch_id: uuid.UUID, alike: Collection[str]
 ) -> dict[str, list[ToolCall]]:
-    """Calls on other branches of a run that acted, or may have: those that ever had one of these digests, by digest.
+    """Calls on other branches of a run that acted, or may have, by `likeness`: those that ever had one of these.
 
     Every version counts, not only the one that ran: whoever proposes 1240 again after a person made 900 of it means
     the same refund.
     """
     rows = (
-        CallVersion.objects.filter(digest__in=digests, tool_call__run_id=run_id, tool_call__state__in=ACTED)
+        CallVersion.objects.filter(likeness__in=alike, tool_call__run_id=run_id, tool_call__state__in=ACTED)
         .exclude(tool_call__branch_id=branch_id)
         .select_related("tool_call__branch")
         .order_by("tool_call__created_at", "version")
     )
     found: dict[str, list[ToolCall]] = {}
     for row in rows:
-        found.setdefault(row.digest, []).append(row.tool_call)
+        found.setdefault(row.likeness, []).append(row.tool_call)
     return found
 
 
 def equal_elsewhere(call: ToolCall) -> list[ToolCall]:
     """Calls on other branches of its run that acted, or may have, and were at any time equal to `call` at any time."""
-    digests = list(call.versions.values_list("digest", flat=True))
-    found = acted_elsewhere(run_id=call.run_id, branch_id=call.branch_id, digests=digests)
+    alike = list(call.versions.values_list("likeness", flat=True))
+    found = acted_elsewhere(run_id=call.run_id, branch_id=call.branch_id, alike=alike)
     return list({twin.pk: twin for twins in found.values() for twin in twins}.values())
 
 

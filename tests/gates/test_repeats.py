@@ -81,6 +81,20 @@ def test_another_amount_is_another_action(agent: AgentHttp, bob: PersonHttp, cas
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("again", ["100.0", "1e2", '"100"'])
+def test_another_spelling_of_the_amount_is_the_same_action(agent: AgentHttp, cast: Cast, again: str) -> None:
+    policy(cast.support, ALLOW)
+    run, other = forked(agent)
+    raw = '{{"branch":"{}","tool_calls":[{{"tool":"refund","arguments":{{"amount":{}}}}}]}}'
+    first = agent.post(f"/runs/{run}/pauses", raw=raw.format("main", "100").encode()).ok(201)["tool_calls"][0]
+    agent.consume(first).ok()
+    agent.outcome(first).ok()
+    second = agent.post(f"/runs/{run}/pauses", raw=raw.format(other, again).encode()).ok(201)["tool_calls"][0]
+    is_number = not again.startswith('"')
+    assert (second["state"] == "waiting") == is_number, "a text is no number to any tool"
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("by", ["policy", "person"])
 def test_allowed_before_the_other_ran_it_is_asked_again(
     agent: AgentHttp, bob: PersonHttp, cast: Cast, by: str

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from reviewhub.live.asgi_types import App, Message, Scope
 
@@ -33,6 +34,7 @@ def http_scope(
         "type": "http",
         "method": method,
         "path": path,
+        "raw_path": quote(path, safe="/%").encode(),
         "query_string": query if isinstance(query, bytes) else query.encode(),
         "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in headers],
         "http_version": "1.1",

@@ -243,7 +243,10 @@ async def test_a_length_that_is_no_number_is_400(gate: BodyGate, size: str) -> N
     assert (await ask(gate, post(size, KEY), Connection([b"x"]))).status == 400
 
 
-@pytest.mark.parametrize(("path", "query"), [("/a\x00b", ""), ("/", "q=%00"), ("/", "q=\u00e4".encode())])
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [("/a\x00b", ""), ("/", "q=%00"), ("/", "q=\u00e4".encode()), ("/a/%FF", ""), ("/", "q=%C3")],
+)
 async def test_addresses_that_a_database_would_choke_on_are_400(
     gate: BodyGate, path: str, query: str
 ) -> None:

@@ -40,6 +40,7 @@ from .fields import (
     Labels,
     Name,
     Positive,
+    Said,
     Text,
     Time,
     Title,
@@ -187,7 +188,7 @@ class QuestionList(Wire):
 class AnswerBody(Wire):
     """`POST /questions/{question}/answer`."""
 
-    text: Text
+    text: Said
 
 
 class ToolCallOut(Wire):
@@ -246,15 +247,13 @@ class ProgressBody(Wire):
     partial: Json
 
 
-class OutcomeBody(Wire):
-    """`POST /tool-calls/{call}/outcome`: how it ended; outcome and checkpoint are one commit."""
+class HowItEnded(Wire):
+    """A call's end: its result, its error, or what there is of it when nobody knows."""
 
     status: OutcomeStatusField
     result: Json = None
     error: Text | None = None
     partial: Json = None
-    checkpoint: CheckpointIn | None = None
-    attempt: Positive | None = None
 
     @model_validator(mode="after")
     def _fits_the_status(self) -> Self:
@@ -265,6 +264,13 @@ class OutcomeBody(Wire):
         if self.status is not OutcomeStatus.SUCCEEDED and self.was_given("result"):
             raise ValueError("Only a call that succeeded has a result; use partial.")
         return self
+
+
+class OutcomeBody(HowItEnded):
+    """`POST /tool-calls/{call}/outcome`: how it ended; outcome and checkpoint are one commit."""
+
+    checkpoint: CheckpointIn | None = None
+    attempt: Positive | None = None
 
 
 class OutcomeOut(Wire):

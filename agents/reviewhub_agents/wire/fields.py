@@ -65,7 +65,10 @@ def _time(value: Any) -> Any:
         except ValueError as error:
             raise ValueError(sentence) from error
     if isinstance(value, datetime) and value.tzinfo is not None:
-        return value.astimezone(UTC)
+        try:
+            return value.astimezone(UTC)
+        except OverflowError as error:
+            raise ValueError(f"{sentence} In UTC this one is before the year 1 or after 9999.") from error
     raise ValueError(sentence)
 
 
@@ -173,6 +176,7 @@ Time = Annotated[datetime, BeforeValidator(_time, json_schema_input_type=datetim
 Duration = Annotated[timedelta, BeforeValidator(_duration, json_schema_input_type=timedelta)]
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+RecordKey = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 Label = Annotated[str, StringConstraints(max_length=255)]
 Title = Annotated[str, StringConstraints(max_length=400)]
 Text = Annotated[str, AfterValidator(_bounded)]

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from .base import Wire
 from .budgets import FieldWarnings
-from .calls import OutcomeBody, ToolCallIn, ToolCallOut
+from .calls import HowItEnded, ToolCallIn, ToolCallOut
 from .checkpoints import CheckpointIn, CheckpointRef
 from .enums import PauseStateField, ResumeKind, ResumeKindField
 from .fields import Epoch, FewCalls, Id, Name, Positive, Time
@@ -51,7 +51,7 @@ class PauseOut(Wire):
 class ObservedCall(ToolCallIn):
     """A call that ran already, and how it ended."""
 
-    outcome: OutcomeBody
+    outcome: HowItEnded
     started_at: Time | None = None
     ended_at: Time | None = None
 

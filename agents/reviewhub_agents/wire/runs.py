@@ -28,6 +28,7 @@ from .fields import (
     Labels,
     Name,
     Positive,
+    RecordKey,
     Said,
     Text,
     Time,
@@ -113,6 +114,12 @@ class LimitsBody(Wire):
     spend_micros: Count | None = None
     seconds: Count | None = None
     reason: Said
+
+    @model_validator(mode="after")
+    def _sets_something(self) -> Self:
+        if self.spend_micros is None and self.seconds is None:
+            raise ValueError("Say spend_micros, seconds or both; nothing else is set here.")
+        return self
 
 
 class RunOut(Wire):
@@ -223,7 +230,7 @@ class RecordBody(Wire):
 class RecordOut(Wire):
     """The remembered value, and whether it was there before."""
 
-    key: Name
+    key: RecordKey
     value: Json
     existed: bool
 

@@ -151,6 +151,8 @@ class Records(AgentView):
 class AllRecords(AgentView):
     """`GET /branches/{branch}/records`"""
 
+    takes = frozenset({"cursor"})
+
     @extend_schema(operation_id="branches_records_list", responses=wire.RecordList)
     def get(self, request: Request, branch: uuid.UUID) -> HttpResponse:
         """What the branch remembers, newest first; `?cursor=` for the next page."""
@@ -164,6 +166,8 @@ class AllRecords(AgentView):
 
 class ToolCalls(AgentView):
     """`GET /branches/{branch}/tool-calls`"""
+
+    takes = frozenset({"cursor"})
 
     @extend_schema(operation_id="branches_tool_calls_list", responses=wire.ToolCallList)
     def get(self, request: Request, branch: uuid.UUID) -> HttpResponse:

@@ -23,6 +23,8 @@ from reviewhub.runs.queries import branch_of
 class OneBudget(AgentView):
     """`GET /runs/{run}/budget`"""
 
+    takes = frozenset({"branch"})
+
     @extend_schema(responses=wire.BudgetOut)
     def get(self, request: Request, run: uuid.UUID) -> HttpResponse:
         """The state at the head of `?branch=` (`main`), the heaviest field first, and what the newest saves wrote."""

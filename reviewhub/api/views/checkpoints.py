@@ -39,6 +39,8 @@ STATES = ("none", "fields", "full")
 class Checkpoints(AgentView):
     """`GET | POST /runs/{run}/checkpoints`"""
 
+    takes = frozenset({"branch", "cursor"})
+
     @extend_schema(responses=wire.CheckpointList)
     def get(self, request: Request, run: uuid.UUID) -> HttpResponse:
         """The run's checkpoints, newest first, without their states; `?cursor=` for the next page.
@@ -69,6 +71,8 @@ class Checkpoints(AgentView):
 class OneCheckpoint(AgentView):
     """`GET /checkpoints/{checkpoint}`"""
 
+    takes = frozenset({"state"})
+
     @extend_schema(responses=wire.CheckpointOut)
     def get(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
         """A checkpoint; `?state=full` with its state, `?state=fields` with the digest of each field."""
@@ -98,6 +102,8 @@ class Differences(AgentView):
 
 class Blame(AgentView):
     """`GET /checkpoints/{checkpoint}/blame`"""
+
+    takes = frozenset({"before", "path"})
 
     @extend_schema(
         parameters=[OpenApiParameter("path", str, required=True), OpenApiParameter("before", str)],

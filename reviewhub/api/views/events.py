@@ -22,6 +22,8 @@ DEFAULT_LIMIT = 100
 class Events(PersonView):
     """`GET /events`"""
 
+    takes = frozenset({"after", "limit"})
+
     @extend_schema(
         parameters=[OpenApiParameter("after", str), OpenApiParameter("limit", int)], responses=wire.EventList
     )

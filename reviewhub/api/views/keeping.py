@@ -11,7 +11,7 @@ from reviewhub_agents import wire
 
 from reviewhub.accounts.permissions import Action, Caller, require
 from reviewhub.api.authentication import caller_in
-from reviewhub.api.base import PersonView, actor_of, answer, checkpoint_of, read
+from reviewhub.api.base import PersonView, actor_of, answer, checkpoint_of, read, read_nothing
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.errors import NotFound
 from reviewhub.retention.hold import hold
@@ -86,5 +86,6 @@ class UnpinCheckpoint(KeepingView):
     def post(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
         """Takes the pin off."""
         row, caller = self.checkpoint(request, checkpoint)
+        read_nothing(request)
         unpin(checkpoint=row, actor=actor_of(request, caller))
         return HttpResponse(status=204)

@@ -32,6 +32,8 @@ from reviewhub.runs.models import Run
 class Plans(AgentView):
     """`GET | POST /runs/{run}/plans`"""
 
+    takes = frozenset({"cursor"})
+
     @extend_schema(operation_id="plans_list", responses=wire.PlanList)
     def get(self, request: Request, run: uuid.UUID) -> HttpResponse:
         """The versions of the run's plans on all branches, newest first, without their steps; `?cursor=`."""
@@ -63,6 +65,8 @@ class OnePlan(AgentView):
 
 class Marks(AgentView):
     """`GET | POST /runs/{run}/plans/{version}/marks`"""
+
+    takes = frozenset({"cursor"})
 
     @extend_schema(responses=wire.MarkList)
     def get(self, request: Request, run: uuid.UUID, version: int) -> HttpResponse:

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import logging
 import uuid
+from dataclasses import replace
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from reviewhub_agents import canonical, wire
 
-from reviewhub.accounts.permissions import Action, MemberCaller, require, scope_of
+from reviewhub.accounts.permissions import Action, Caller, MemberCaller, require, scope_of
 from reviewhub.api.authentication import caller_in, caller_of
-from reviewhub.api.base import PersonView, actor_of, answer, key_of, read, read_tree
+from reviewhub.api.base import PersonView, actor_of, answer, key_of, read, read_nothing, read_tree
 from reviewhub.api.problems import problem_of
-from reviewhub.core.errors import Forbidden, NotFound, ReviewHubError
+from reviewhub.core.errors import Forbidden, Invalid, NotFound, ReviewHubError
 from reviewhub.reviews.ask import ask
 from reviewhub.reviews.claim import claim
 from reviewhub.reviews.comment import comment
 from reviewhub.reviews.decide import decide
-from reviewhub.reviews.filters import Filters
+from reviewhub.reviews.filters import Filters, filters_of
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.present import comment_out, for_people, question_out, request_detail, request_row
 from reviewhub.reviews.queries import listed
 from reviewhub.reviews.release import release
 from reviewhub.reviews.reveal import reveal
+from reviewhub.reviews.states import RequestState
 from reviewhub.reviews.targets import request_target
+from reviewhub.tools.models import Risk
 
 log = logging.getLogger("reviewhub.access")
 
@@ -60,17 +63,35 @@ class RequestView(PersonView):
 class Requests(PersonView):
     """`GET /requests`"""
 
+    takes = frozenset({"agent", "cursor", "free", "late", "mine", "q", "risk", "state", "team", "tool"})
+
     @extend_schema(operation_id="requests_list", responses=wire.RequestList)
     def get(self, request: Request) -> HttpResponse:
-        """The queue: what is due first comes first. `?state=`, `?q=`, `?cursor=`."""
-        scope = scope_of(caller_of(request))
+        """The queue: what is due first comes first; `?cursor=` for the next page.
+
+        Filters are those of the page: `?state=` (`any`: decided ones, too), `q`, `risk`, `tool`, `agent`, `team`,
+        `mine`, `free`, `late`.
+        """
+        caller = caller_of(request)
+        scope = scope_of(caller)
         query = request.query_params
-        filters = Filters(text=query.get("q", ""), state=query.get("state", "pending"))
+        filters = _filters(query, caller)
         page = listed(scope, filters=filters, cursor=query.get("cursor", ""))
         fields: dict[str, Any] = {"items": [request_row(row) for row in page.rows]}
         if page.next:
             fields["next"] = page.next
         return answer(wire.RequestList(**fields))
+
+
+def _filters(query: QueryDict, caller: Caller) -> Filters:
+    """The page's filters. Raises Invalid for a state or a risk that there is not: it would narrow nothing."""
+    for name, known in (("state", [*RequestState.values, "any"]), ("risk", Risk.values)):
+        for value in query.getlist(name):
+            if value not in known:
+                raise Invalid.at(f"/query/{name}", f"is one of {', '.join(known)}")
+    me = caller.member.pk if isinstance(caller, MemberCaller) else uuid.UUID(int=0)
+    found = filters_of(dict(query.lists()), member_id=me)
+    return replace(found, state=query.get("state", RequestState.PENDING))
 
 
 class OneRequest(RequestView):
@@ -158,6 +179,7 @@ class Release(RequestView):
     def post(self, request: Request, request_id: uuid.UUID) -> HttpResponse:
         """Gives a claimed request back."""
         row, caller = self.found(request, request_id, Action.REQUEST_CLAIM)
+        read_nothing(request)
         release(request_id=row.pk, member=caller.member, actor=actor_of(request, caller))
         row.refresh_from_db()
         return answer(request_row(row))

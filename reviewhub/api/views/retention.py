@@ -40,6 +40,8 @@ class Retention(WorkspaceView):
 class DryRun(WorkspaceView):
     """`GET /retention/dry-run`"""
 
+    takes = frozenset({"cursor"})
+
     @extend_schema(parameters=[OpenApiParameter("cursor", str)], responses=wire.DryRunOut)
     def get(self, request: Request) -> HttpResponse:
         """What the rules would take just now, some runs at a time; `?cursor=` for the next. Removes nothing."""

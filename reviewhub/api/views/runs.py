@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from reviewhub_agents import wire
 
 from reviewhub.accounts.permissions import Action
-from reviewhub.api.base import AgentView, actor_of, answer, read
+from reviewhub.api.base import AgentView, actor_of, answer, key_of, read, read_tree
 from reviewhub.gates.cancel import cancel
 from reviewhub.gates.present_runs import run_out
 from reviewhub.runs.start import start
@@ -21,9 +21,15 @@ class Runs(AgentView):
 
     @extend_schema(request=wire.RunStart, responses={201: wire.RunOut, 200: wire.RunOut})
     def post(self, request: Request) -> HttpResponse:
-        """Starts a run; the same `external_id` again answers 200 with the same run."""
+        """Starts a run; a repeat (same key, equal body; or the same `external_id`) answers 200 with the same run."""
         key = self.key(request, Action.RUN_WRITE)
-        run, created = start(key=key, body=read(request, wire.RunStart), actor=actor_of(request))
+        body = read_tree(request)
+        run, created = start(
+            key=key,
+            body=body.read(wire.RunStart),
+            actor=actor_of(request),
+            once=(key_of(request), body.digest),
+        )
         return answer(run_out(run), status=201 if created else 200)
 
 

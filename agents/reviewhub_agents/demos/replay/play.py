@@ -119,7 +119,7 @@ class _One:
                 arguments_text=step.arguments_text,
                 call_id=step.call_id,
                 effect=wire.Effect.READ,
-                outcome=_outcome(step),
+                outcome=wire.HowItEnded(**_ended(step)),
             )
             for step in steps
         ]
@@ -197,7 +197,7 @@ class _One:
         time.sleep(self.player.tool_seconds)
         if step.error is None:
             self.player.ledger.note("act", **identity, arguments=granted.arguments_text, **about)
-        outcome = _outcome(step, attempt=granted.attempt)
+        outcome = wire.OutcomeBody(**_ended(step), attempt=granted.attempt)
         self.client.outcome(call.id, outcome)
         kind = "failure" if outcome.status is wire.OutcomeStatus.FAILED else "effect"
         self.player.ledger.note(kind, **identity, **about)
@@ -225,7 +225,8 @@ def _chunks(steps: Sequence[Step]) -> Iterator[tuple[int, Sequence[Step]]]:
         yield start, steps[start : start + most]
 
 
-def _outcome(step: Step, **more: Any) -> wire.OutcomeBody:
+def _ended(step: Step) -> dict[str, Any]:
+    """How the recording says that a call ended."""
     if step.error is not None:
-        return wire.OutcomeBody(status=wire.OutcomeStatus.FAILED, error=step.error, **more)
-    return wire.OutcomeBody(status=wire.OutcomeStatus.SUCCEEDED, result=step.result, **more)
+        return {"status": wire.OutcomeStatus.FAILED, "error": step.error}
+    return {"status": wire.OutcomeStatus.SUCCEEDED, "result": step.result}
