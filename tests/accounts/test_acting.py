@@ -19,11 +19,12 @@ from tests.cast import Cast, by_key, make_test_agent
 from tests.shared import shared
 
 SERVER = Path(__file__).parents[2] / "reviewhub"
-# `lock_member` asks, and so does `disable`, which `disable_member` stands on.
-ASKING = {"still_may", "lock_member", "disable"}
+# `lock_member` asks, and so do `disable`, `publish` and `save_draft`, which other verbs stand on.
+ASKING = {"still_may", "lock_member", "disable", "publish", "save_draft"}
 NOT_ASKING = {
     "audit/erase": "an operator's command, no member's",
     "audit/record": "writes down what a verb did",
+    "audit/rotate_key": "an operator's command, no member's",
     "checkpoints/fork": "a step of gates/fork and gates/rewrite",
     "checkpoints/save": "a step of pause, checkpoint, finish, fail and outcome",
     "gates/ask_again": "a step of consume",
@@ -37,6 +38,7 @@ NOT_ASKING = {
     "reviews/request": "a step of pause and of whatever asks again",
     "reviews/vote": "a step of decide",
     "runs/derive": "follows from what a verb did to a branch",
+    "standing/remember": "a step of decide",
     "runs/halt": "a step of gates/halt, which asks, and of limits that are used up",
     "toolcalls/propose": "a step of pause and observe",
 }
