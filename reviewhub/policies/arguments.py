@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from functools import cached_property
 from time import thread_time
@@ -13,7 +14,10 @@ MISSING: Final = object()
 MOST_SECONDS: Final = 0.015
 """What all conditions on one call may take together; what is left then counts as not decided."""
 _INT64 = Decimal(2**63)
-_DOUBLE_STEPS = Decimal(2**53)
+DOUBLE_STEPS: Final = Decimal(2**53)
+_DECIMAL = re.compile(
+    r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,4})?|[+-]?\.[0-9]+(?:[eE][+-]?[0-9]{1,4})?", re.ASCII
+)
 
 
 class Inexact(ValueError):
@@ -38,6 +42,15 @@ class Arguments:
     def plain(self) -> Any:
         """The value with int and float for its numbers. Raises Inexact, naming the path."""
         return _plain(self.tree, "")
+
+    def check_doubles(self) -> None:
+        """For expressions that make doubles. Raises Inexact, naming the path, for a value that one would round."""
+        if self._rounded:
+            raise Inexact(self._rounded)
+
+    @cached_property
+    def _rounded(self) -> str:
+        return _rounded(self.tree, "")
 
     @cached_property
     def values(self) -> int:
@@ -79,7 +92,7 @@ def number(value: canonical.Number) -> int | float:
     exact = Decimal(value.literal)
     if exact == exact.to_integral_value() and -_INT64 <= exact < _INT64:
         return int(exact)
-    if abs(exact) >= _DOUBLE_STEPS:
+    if abs(exact) >= DOUBLE_STEPS:
         raise Inexact("the number is more than 64 bits hold exactly")
     near = float(exact)
     if Decimal(repr(near)) != exact:
@@ -98,3 +111,19 @@ def _plain(tree: canonical.Tree, path: str) -> Any:
     if isinstance(tree, list):
         return [_plain(value, f"{path}.{at}".lstrip(".")) for at, value in enumerate(tree)]
     return tree
+
+
+def _rounded(tree: canonical.Tree, path: str) -> str:
+    """Which value a double would round, in words; empty for none. Texts count that read as a number."""
+    if isinstance(tree, dict):
+        found = (_rounded(value, f"{path}.{key}".lstrip(".")) for key, value in tree.items())
+        return next(filter(None, found), "")
+    if isinstance(tree, list):
+        return next(
+            filter(None, (_rounded(value, f"{path}.{at}".lstrip(".")) for at, value in enumerate(tree))), ""
+        )
+    text = tree.literal if isinstance(tree, canonical.Number) else tree
+    if not isinstance(text, str) or not _DECIMAL.fullmatch(text := text.strip()):
+        return ""
+    rounds = Decimal(repr(float(text))) != Decimal(text)
+    return f"{path or 'it'}: the number has more digits than 64 bits hold exactly" if rounds else ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
 from time import thread_time
@@ -16,7 +17,7 @@ from typing import Any, Final
 
 from cel_expr_python import cel
 
-from reviewhub.policies.arguments import Arguments, Inexact
+from reviewhub.policies.arguments import DOUBLE_STEPS, Arguments, Inexact
 from reviewhub.policies.conditions import TOO_SLOW, Tested
 from reviewhub.policies.model import MAX_EXPRESSION
 
@@ -62,6 +63,7 @@ class Compiled:
     parts: int
     has_macro: bool
     works_on_texts: bool
+    makes_doubles: bool
 
 
 @lru_cache(maxsize=2000)
@@ -80,6 +82,7 @@ def compiled(text: str) -> Compiled:
             f"uses {macros[0]} and {macros[1]}; one macro is the limit, since macros multiply"
         )
     _check_patterns(tokens)
+    _check_numbers(tokens)
     try:
         program = _environment().compile(text)
     except RuntimeError as error:
@@ -87,7 +90,8 @@ def compiled(text: str) -> Compiled:
     if program.return_type() not in (cel.Type.BOOL, cel.Type.DYN):
         raise BadExpression(f"has to be true or false, and is {program.return_type().name().lower()}")
     works = "+" in {value for _, value in tokens} or not TEXT_FUNCTIONS.isdisjoint(_called(tokens))
-    return Compiled(program, _paths(tokens), len(tokens), bool(macros), works)
+    doubles = "double" in _called(tokens)
+    return Compiled(program, _paths(tokens), len(tokens), bool(macros), works, doubles)
 
 
 def run(text: str, arguments: Arguments, about: dict[str, str]) -> Tested:
@@ -111,6 +115,8 @@ def _run(text: str, arguments: Arguments, about: dict[str, str]) -> Tested:
     if elements * ready.parts > MOST_WORK or (ready.works_on_texts and elements * size > MOST_TEXT_WORK):
         return Tested(None, "the arguments have too many parts for this expression")
     try:
+        if ready.makes_doubles:
+            arguments.check_doubles()
         found = ready.program.eval(_activation(arguments, about))
     except Inexact as error:
         return Tested(None, str(error))
@@ -170,6 +176,14 @@ def _check_patterns(tokens: list[tuple[str, str]]) -> None:
             raise BadExpression(
                 f"has a pattern that is too costly: at most {MOST_PATTERN} characters, without {{n}}"
             )
+
+
+def _check_numbers(tokens: list[tuple[str, str]]) -> None:
+    """A double from 2^53 on stands for several whole numbers; it would equal all of them."""
+    for kind, value in tokens:
+        is_double = kind == "number" and not value.startswith("0x") and set(".eE") & set(value)
+        if is_double and abs(Decimal(value)) >= DOUBLE_STEPS:
+            raise BadExpression(f"has {value}, which is too large for a fraction; write it as a whole number")
 
 
 def _paths(tokens: list[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
