@@ -186,7 +186,12 @@ def _start(locked: Locked, grant: Grant, key_hash: str, epoch: int | None, actor
         pause_id=call.pause_id,
         agent_id=call.agent_id,
         subject_id=call.pk,
-        data=CallStarted(tool=call.tool_name, digest=call.digest, attempt=attempt.number),
+        data=CallStarted(
+            tool=call.tool_name,
+            digest=call.digest,
+            attempt=attempt.number,
+            policy_version=call.policy_version,
+        ),
     )
     return _handed_out(locked, attempt)
 

@@ -61,6 +61,7 @@ class CallStarted(Payload):
     tool: str
     digest: str
     attempt: int
+    policy_version: int = 0
 
 
 @kind("call.ended", says="{tool} ended: {status}")
@@ -69,6 +70,7 @@ class CallEnded(Payload):
     digest: str
     status: str
     attempt: int
+    outcome: str = ""
 
 
 @kind("call.observed", says="{actor} ran {tool} without waiting: {status}")

@@ -215,5 +215,11 @@ def record_end(call: ToolCall, status: str, actor: Actor) -> None:
         pause_id=call.pause_id,
         agent_id=call.agent_id,
         subject_id=call.pk,
-        data=CallEnded(tool=call.tool_name, digest=call.digest, status=status, attempt=call.attempt),
+        data=CallEnded(
+            tool=call.tool_name,
+            digest=call.digest,
+            status=status,
+            attempt=call.attempt,
+            outcome=call.outcome_digest,
+        ),
     )

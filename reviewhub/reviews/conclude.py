@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from reviewhub.audit.record import record
+from reviewhub.checkpoints.queries import hash_of
 from reviewhub.core.clock import now
 from reviewhub.core.transitions import move
 from reviewhub.resumptions.enqueue import enqueue
+from reviewhub.reviews.displayed import displayed
 from reviewhub.reviews.kinds import RequestDecided
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.states import REQUEST_EDGES, RequestState
@@ -99,11 +101,19 @@ def conclude(
             note=answer.note,
             policy_version=answer.policy_version,
             waited_ms=int((at - request.created_at).total_seconds() * 1000),
+            displayed=displayed(request),
+            checkpoint=_state_hash(locked),
         ),
     )
     if settled.pause_settled and wake:
         wake_branch(locked)
     return settled.decision
+
+
+def _state_hash(locked: Locked) -> str:
+    """That of the checkpoint which people were shown with the call."""
+    checkpoint = locked.call.checkpoint_id
+    return (hash_of(checkpoint) or "") if checkpoint else ""
 
 
 def wake_branch(locked: Locked) -> None:

@@ -28,6 +28,7 @@ class RequestOpened(Payload):
     policy_version: int
     because: str
     again_of: int | None = None
+    checkpoint: str = ""
 
 
 @kind("request.turn", says="#{number} was put to {teams_said}: whoever was asked before has approved")
@@ -70,6 +71,7 @@ class RequestVoted(Payload):
     note: str = ""
     approvals: int
     needed: int
+    displayed: str = ""
     for_teams: str = ""
     in_place_of: str = ""
 
@@ -101,6 +103,8 @@ class RequestDecided(Payload):
     note: str = ""
     policy_version: int = 0
     waited_ms: int = 0
+    displayed: str = ""
+    checkpoint: str = ""
 
     @property
     def deed(self) -> str:

@@ -10,6 +10,7 @@ from django.db.models import F
 
 from reviewhub.accounts.models import Agent, Team, Workspace
 from reviewhub.audit.record import record
+from reviewhub.checkpoints.queries import hash_of
 from reviewhub.core.actors import Actor
 from reviewhub.core.display.sentence import Part, pack, plain
 from reviewhub.reviews.kinds import RequestOpened
@@ -97,6 +98,7 @@ def request(
             policy_version=asked.stored.policy_version,
             because=asked.stored.text,
             again_of=asked.again_of.number if asked.again_of else None,
+            checkpoint=(hash_of(call.checkpoint_id) or "") if call.checkpoint_id else "",
         ),
     )
     tell_undecided(

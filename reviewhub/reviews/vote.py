@@ -14,6 +14,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
 from reviewhub.policies.rules import Verdict
 from reviewhub.reviews import rules
+from reviewhub.reviews.displayed import displayed
 from reviewhub.reviews.errors import AlreadyVoted
 from reviewhub.reviews.kinds import RequestVoted
 from reviewhub.reviews.lock import LockedRequest
@@ -115,6 +116,7 @@ def count(
             note=body.note,
             approvals=row.approvals,
             needed=stored.requirement.approvals,
+            displayed=displayed(row),
             for_teams=place.for_teams,
             in_place_of=place.in_place_of,
         ),

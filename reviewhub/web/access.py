@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 from urllib.parse import quote
 
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 
@@ -24,7 +24,7 @@ from reviewhub.web.forms import check_form
 from reviewhub.web.oops import oops, refused
 
 T = TypeVar("T")
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 Again = Callable[..., HttpResponse]
 
 
@@ -57,7 +57,7 @@ def page(
     """
 
     def wrap(view: View) -> View:
-        def filled(request: HttpRequest, caller: MemberCaller, *thing: Any, **rest: Any) -> HttpResponse:
+        def filled(request: HttpRequest, caller: MemberCaller, *thing: Any, **rest: Any) -> HttpResponseBase:
             try:
                 check_form(request)
                 return view(request, caller, *thing, **rest)
@@ -68,7 +68,7 @@ def page(
 
         @never_cache
         @functools.wraps(view)
-        def run(request: HttpRequest, slug: str, **rest: Any) -> HttpResponse:
+        def run(request: HttpRequest, slug: str, **rest: Any) -> HttpResponseBase:
             person = request.user
             if not isinstance(person, Person):
                 return redirect(f"/signin?next={quote(request.get_full_path())}")
@@ -98,7 +98,7 @@ def posted(view: View) -> View:
     """Makes a view answer POST only. Whoever comes by GET (a tab that is restored) gets the page above: its form's."""
 
     @functools.wraps(view)
-    def run(request: HttpRequest, **rest: Any) -> HttpResponse:
+    def run(request: HttpRequest, **rest: Any) -> HttpResponseBase:
         if request.method in ("GET", "HEAD"):
             return redirect(request.path.rpartition("/")[0])
         if request.method != "POST":

@@ -11,7 +11,9 @@ from reviewhub_agents import canonical
 
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.accounts.queries import members_of
+from reviewhub.audit.lag import lag
 from reviewhub.audit.models import Event
+from reviewhub.audit.proof import proof_of
 from reviewhub.audit.queries import Filters, kind_names, list_events
 from reviewhub.core.display import arguments
 from reviewhub.core.errors import NotFound
@@ -82,7 +84,7 @@ def audit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     before = given.get("before", "")
     found = list_events(
         workspace_id=caller.workspace_id,
-        filters=_filters(given),
+        filters=filters_of(given),
         before=int(before) if before.isascii() and before.isdecimal() and len(before) < 19 else None,
     )
     more = given.copy()
@@ -102,12 +104,15 @@ def audit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "opened": opened,
         "body": _body(opened),
         "request_row": _request(opened),
+        "lag": lag(caller.workspace_id),
+        "proof": proof_of(opened.event) if opened else None,
         "query": _without(given, "event"),
     }
     return show(request, caller, "web/audit.html", context, nav="audit")
 
 
-def _filters(given: QueryDict) -> Filters:
+def filters_of(given: QueryDict) -> Filters:
+    """What the page's address asks for; what cannot be read asks for nothing."""
     actor = given.get("actor", "")
     until = _day(given.get("until", ""))
     return Filters(

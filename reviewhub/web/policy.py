@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 from reviewhub_agents import canonical
@@ -215,7 +215,7 @@ def _id(text: str) -> UUID | None:
 
 @require_POST
 @page(Action.POLICY_EDIT, again=_again)
-def publish(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+def publish(request: HttpRequest, caller: MemberCaller) -> HttpResponseBase:
     """Puts the draft in force; anything wrong with it brings the editor back, with the draft."""
     given = request.POST
     if given.get("do", "publish") != "publish":

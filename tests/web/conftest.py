@@ -9,7 +9,9 @@ import pytest
 from django.test import Client
 from reviewhub_agents import wire
 
+from reviewhub.accounts.kinds import TeamMade
 from reviewhub.accounts.models import Member
+from reviewhub.audit.record import record
 from reviewhub.checkpoints.draft import draft
 from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import SYSTEM
@@ -48,8 +50,12 @@ def ids(cast: Cast) -> dict[str, Any]:
         why_kind="first",
         author_kind="agent",
     )
+    event = record(
+        "team.made", workspace_id=cast.workspace.pk, actor=SYSTEM, data=TeamMade(name=cast.support.name)
+    )
     return {
         "<int:version>": 1,
+        "<int:event>": event.pk,
         "<int:number>": row.number,
         "<uuid:run_id>": row.run_id,
         "<uuid:branch_id>": row.branch_id,

@@ -132,6 +132,7 @@ from .plans import (
     StepMark,
 )
 from .problems import FaultOut, Problem
+from .receipts import EnvelopeOut, ReceiptList, ReceiptOut, SignatureOut
 from .retention import (
     DryRunOut,
     EraseBody,
@@ -246,6 +247,7 @@ __all__ = [
     "Effect",
     "EnterBody",
     "EnterOut",
+    "EnvelopeOut",
     "EraseBody",
     "EraseOut",
     "EscalationOut",
@@ -312,6 +314,8 @@ __all__ = [
     "ProgressBody",
     "QuestionList",
     "QuestionOut",
+    "ReceiptList",
+    "ReceiptOut",
     "RecordBody",
     "RecordList",
     "RecordOut",
@@ -346,6 +350,7 @@ __all__ = [
     "RunStart",
     "RunState",
     "SignalsOut",
+    "SignatureOut",
     "SleepBody",
     "SleepOut",
     "SpentOut",

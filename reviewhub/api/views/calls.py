@@ -18,6 +18,7 @@ from reviewhub.gates.explain import explain_call, explained
 from reviewhub.gates.outcome import outcome
 from reviewhub.gates.present import call_out
 from reviewhub.gates.progress import progress
+from reviewhub.gates.receipts import receipts_of
 from reviewhub.gates.withdraw import withdraw
 from reviewhub.runs.queries import runs_of
 from reviewhub.toolcalls.models import ToolCall
@@ -50,6 +51,16 @@ class Why(CallView):
     def get(self, request: Request, call: uuid.UUID) -> HttpResponse:
         """Why it was or was not held: what the version that answered says to it, rule by rule."""
         return answer(explained(explain_call(self.call(request, call, Action.RUN_READ))))
+
+
+class Receipts(CallView):
+    """`GET /tool-calls/{call}/receipts`"""
+
+    @extend_schema(responses=wire.ReceiptList)
+    def get(self, request: Request, call: uuid.UUID) -> HttpResponse:
+        """Signed proof of each decision about the call, and of its end, for whoever owns the tool."""
+        found = self.call(request, call, Action.RUN_READ)
+        return answer(wire.ReceiptList(items=receipts_of(found)))
 
 
 class Consume(CallView):

@@ -17,6 +17,7 @@ from reviewhub.api.authentication import caller_in, caller_of
 from reviewhub.api.base import PersonView, actor_of, answer, key_of, read, read_nothing, read_tree
 from reviewhub.api.problems import problem_of
 from reviewhub.core.errors import Forbidden, Invalid, NotFound, ReviewHubError
+from reviewhub.gates.receipts import receipts_of
 from reviewhub.reviews.ask import ask
 from reviewhub.reviews.claim import claim
 from reviewhub.reviews.comment import comment
@@ -92,6 +93,16 @@ def _filters(query: QueryDict, caller: Caller) -> Filters:
     me = caller.member.pk if isinstance(caller, MemberCaller) else uuid.UUID(int=0)
     found = filters_of(dict(query.lists()), member_id=me)
     return replace(found, state=query.get("state", RequestState.PENDING))
+
+
+class RequestReceipts(RequestView):
+    """`GET /requests/{request}/receipts`"""
+
+    @extend_schema(responses=wire.ReceiptList)
+    def get(self, request: Request, request_id: uuid.UUID) -> HttpResponse:
+        """Signed proof of each decision about the request's call, and of its end."""
+        row, _ = self.found(request, request_id, Action.REQUEST_READ)
+        return answer(wire.ReceiptList(items=receipts_of(row.tool_call)))
 
 
 class OneRequest(RequestView):
