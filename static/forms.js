@@ -13,6 +13,26 @@
     });
   }
 
+  // One click is one decision.
+  document.addEventListener("submit", (event) => {
+    const sent = event.target;
+    if (!sent.matches("[data-once]")) return;
+    if (sent.dataset.sent) { event.preventDefault(); return; }
+    sent.dataset.sent = "1";
+    const button = event.submitter;
+    if (button) {
+      button.classList.add("is-busy");
+      button.setAttribute("aria-busy", "true");
+    }
+    if (sent.dataset.draft) sessionStorage.setItem("sent", sent.dataset.draft);
+  });
+  // A draft goes when its answer was taken, which leads to the request's own address; an error, a conflict or the one
+  // more step before an irreversible call answers at another one and keeps it, and so does a walk back.
+  const sentDraft = sessionStorage.getItem("sent");
+  sessionStorage.removeItem("sent");
+  if (sentDraft && location.pathname === `${document.body.dataset.home}requests/${sentDraft.split("-")[0]}` && performance.getEntriesByType("navigation")[0]?.type === "navigate") {
+    sessionStorage.removeItem(`draft-${sentDraft}`);
+  }
   // A page that comes back from the history may be sent again: the server knows the key and answers the same.
   window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
   // A draft that only the page holds: leaving it by accident asks first, sending it does not.

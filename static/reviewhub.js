@@ -47,6 +47,7 @@
   const write = (node, words) => { if (node.textContent !== words) node.textContent = words; };
   // The open request's time is over: what was typed stays, and nothing is offered that would be refused.
   const over = (node) => {
+    if (node.closest("#peek")) $("#peek .peek__foot")?.remove();
     const words = $("#decide-state [data-over]");
     if (!words || !node.closest("#decide-state")) return;
     words.textContent = words.dataset.over;
@@ -74,26 +75,7 @@
     region.textContent = words;
   };
 
-  // ---- forms: one click is one decision; what was typed survives a reload of the tab ----
-  document.addEventListener("submit", (event) => {
-    const sent = event.target;
-    if (!sent.matches("[data-once]")) return;
-    if (sent.dataset.sent) { event.preventDefault(); return; }
-    sent.dataset.sent = "1";
-    const button = event.submitter;
-    if (button) {
-      button.classList.add("is-busy");
-      button.setAttribute("aria-busy", "true");
-    }
-    if (sent.dataset.draft) sessionStorage.setItem("sent", sent.dataset.draft);
-  });
-  // A draft goes when its answer was taken, which leads to the request's own address; an error, a conflict or the one
-  // more step before an irreversible call answers at another one and keeps it, and so does a walk back.
-  const sentDraft = sessionStorage.getItem("sent");
-  sessionStorage.removeItem("sent");
-  if (sentDraft && location.pathname === `${home}requests/${sentDraft.split("-")[0]}` && performance.getEntriesByType("navigation")[0]?.type === "navigate") {
-    sessionStorage.removeItem(`draft-${sentDraft}`);
-  }
+  // ---- what is being written ----
   const form = $("[data-draft]");
   // Whoever opened a form writes: letters go to its first field and are no shortcuts, until Escape or until it folds.
   const opened = $("form[data-opened]");
@@ -109,6 +91,7 @@
   });
   let touched = false;
   ["focusin", "input"].forEach((kind) => document.addEventListener(kind, (event) => { if (event.target.form && event.target.form === (form || opened)) touched = true; }));
+  const isTyped = (one) => (/^(f:|raw$)/.test(one.name) ? one.value !== one.defaultValue : one.value.trim() !== "");
   const typedIn = () => (form ? [...form.elements].filter((one) => one.name && one.matches("textarea, input[type=text]")) : []);
   if (form) {
     const key = `draft-${form.dataset.draft}`;
@@ -261,7 +244,10 @@
       transformResponse: (text) => {
         const told = document.createElement("template");
         told.innerHTML = text;
-        [...told.content.children].forEach((node) => { if (node.id && !document.getElementById(node.id)) node.remove(); });
+        [...told.content.children].forEach((node) => {
+          const shown = document.getElementById(node.id);
+          if (node.id && (!shown || (node.dataset.same && node.dataset.same === shown.dataset.same))) node.remove();
+        });
         told.content.querySelectorAll("#fresh-rows > .row").forEach((row) => { if (document.getElementById(row.id)) row.remove(); });
         return told.innerHTML;
       },
@@ -276,9 +262,9 @@
     });
     // A page that is told to look again says what it shows, so that the answer can say what changed.
     body.addEventListener("htmx:configRequest", (event) => {
-      if (event.target.id !== "live-poke" || !form) return;
-      event.detail.parameters.version = form.dataset.version || "";
-      event.detail.parameters.open = "1";
+      if (event.target.id !== "live-poke") return;
+      Object.assign(event.detail.parameters, $("#state")?.dataset, form && { version: form.dataset.version || "", open: "1" });
+      if (typedIn().some(isTyped)) event.detail.parameters.typed = "1";
     });
     const heard = () => {
       const mark = $("#live-since");
@@ -297,8 +283,12 @@
     body.addEventListener("htmx:afterRequest", (event) => { if (event.detail.requestConfig?.elt.id === "live-poke") heard(); });
     // What is being typed into, or has focus, is never replaced.
     body.addEventListener("htmx:oobBeforeSwap", (event) => {
-      if (event.detail.target?.contains(document.activeElement) && document.activeElement !== body) event.preventDefault();
+      const target = event.detail.target;
+      const isAt = target?.contains(document.activeElement) && document.activeElement !== body;
+      if (isAt || (target && $$("textarea, input:not([type=hidden])", target).some((one) => one.value !== one.defaultValue))) event.preventDefault();
     });
+    // The panel follows its row: it shows what somebody else did to it.
+    body.addEventListener("htmx:oobAfterSwap", (event) => { if (place && event.detail.target?.id === `${place.id}-eyes`) peek(); });
   }
   // Without the socket the page asks for itself every ten seconds, but never over something that is being typed.
   const refresh = () => { if (!form && !$(".row__pick :checked")) location.reload(); };

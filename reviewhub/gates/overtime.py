@@ -1,4 +1,4 @@
-"""Runs that have worked as long as they may are halted; the time in which they wait for people does not count."""
+"""Runs that have worked as long as they may are halted; waiting for people or a worker does not count."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from reviewhub.core.actors import SYSTEM
 from reviewhub.core.clock import now
+from reviewhub.resumptions.queries import waits_of
 from reviewhub.runs.halt import halt
 from reviewhub.runs.models import Branch, Halt, Run
 from reviewhub.runs.queries import locked_branch
@@ -39,7 +40,7 @@ def sweep_overtime() -> int:
 
 
 def time_worked(run_id: uuid.UUID) -> timedelta:
-    """How long the branches of a run have worked, all together, up to now."""
+    """How long somebody was at the branches of a run, all together, up to now: neither people nor a queue had them."""
     at = now()
     waits: dict[uuid.UUID, list[Span]] = {}
     pauses = Pause.objects.filter(run_id=run_id).values_list("branch_id", "created_at", "state", "settled_at")
@@ -48,6 +49,8 @@ def time_worked(run_id: uuid.UUID) -> timedelta:
     halts = Halt.objects.filter(branch__run_id=run_id).values_list("branch_id", "began_at", "ended_at")
     for branch_id, begin, end in halts:
         waits.setdefault(branch_id, []).append((begin, end or at))
+    for branch_id, span in waits_of(run_id, at=at):
+        waits.setdefault(branch_id, []).append(span)
     branches = Branch.objects.filter(run_id=run_id).values_list("pk", "created_at", "ended_at")
     spans = [worked(span=(begin, end or at), waits=waits.get(pk, ())) for pk, begin, end in branches]
     return sum(spans, timedelta(0))

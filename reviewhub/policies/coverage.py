@@ -29,6 +29,13 @@ class Gate:
         return "Waits or is denied" if self.is_gated else "Depends on the call"
 
     @property
+    def action(self) -> str:
+        """The answer that every call of the tool gets; empty when it depends on the call whether it runs."""
+        if len(self.answers) == 1:
+            return self.answers[0].action
+        return "require" if self.is_gated else ""
+
+    @property
     def is_gated(self) -> bool:
         """Whether no call of the tool runs without somebody's yes."""
         return all(answer.action in ("require", "deny") for answer in self.answers)

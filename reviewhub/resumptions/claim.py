@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import F
+from django.db.models.functions import Coalesce
 
 from reviewhub.core.clock import DbNow, now
 from reviewhub.core.errors import StaleState
@@ -80,6 +81,7 @@ def _take(row: Resumption, branch: Branch, *, owner: str, seconds: int) -> bool:
             table=RESUMPTION_EDGES,
             where=where,
             attempts=F("attempts") + 1,
+            taken_at=Coalesce(F("taken_at"), DbNow()),
             lease_owner=owner[: lease.MAX_OWNER],
             lease_until=now() + timedelta(seconds=seconds),
         )

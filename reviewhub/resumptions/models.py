@@ -26,7 +26,8 @@ class ResumptionRows(models.QuerySet["Resumption"]):
 class Resumption(Stateful):
     """One waking of one branch, written in the transaction that made it due.
 
-    Without a pause it starts a hosted run. `pause_version` tells the settlements of one pause apart.
+    Without a pause it starts a hosted run. `pause_version` tells the settlements of one pause apart. `taken_at` is when
+    the first worker took it.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -38,6 +39,7 @@ class Resumption(Stateful):
     state = models.CharField(max_length=10, choices=ResumptionState.choices, default=ResumptionState.QUEUED)
     attempts = models.PositiveIntegerField(default=0)
     due_at = models.DateTimeField()
+    taken_at = models.DateTimeField(null=True)
     lease_owner = models.CharField(max_length=120, blank=True)
     lease_until = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)

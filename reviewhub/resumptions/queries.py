@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 
 from reviewhub.accounts.models import AgentKey
 from reviewhub.core.clock import DbNow
@@ -39,3 +40,38 @@ def failures_of(run_id: uuid.UUID, *, most: int) -> list[Failure]:
     """What went wrong with the attempts of a run, the newest first, each with its branch loaded."""
     rows = Failure.objects.filter(resumption__branch__run_id=run_id).select_related("resumption__branch")
     return list(rows.order_by("-at", "-pk")[:most])
+
+
+def waits_of(run_id: uuid.UUID, *, at: datetime) -> list[tuple[uuid.UUID, tuple[datetime, datetime]]]:
+    """When branches of a run waited for somebody to go on with them, up to `at`: a worker, or an agent that polls.
+
+    That is from when a waking was written until it was taken for the first time, and the time until it was due again
+    after an attempt that did not work out. Each with its branch; spans may overlap.
+    """
+    found: list[tuple[uuid.UUID, tuple[datetime, datetime]]] = []
+    rows = Resumption.objects.filter(branch__run_id=run_id).prefetch_related(
+        Prefetch("failures", Failure.objects.order_by("at", "pk"))
+    )
+    for row in rows:
+        found.append((row.branch_id, (row.created_at, _taken(row, at))))
+        failures = list(row.failures.all())
+        for failure in failures:
+            until = failure.again_at or (
+                _again(row, failure.at, at) if failure is failures[-1] else failure.at
+            )
+            found.append((row.branch_id, (failure.at, until)))
+    return found
+
+
+def _taken(row: Resumption, at: datetime) -> datetime:
+    """When the waking had woken somebody; one that was taken before that was kept counts from its beginning."""
+    if row.taken_at is not None:
+        return row.taken_at
+    if row.state == ResumptionState.QUEUED and not row.attempts:
+        return at
+    return row.ended_at if row.ended_at is not None and not row.attempts else row.created_at
+
+
+def _again(row: Resumption, failed_at: datetime, at: datetime) -> datetime:
+    """Until when a waking stood still after its last failure, when no time for the next attempt was set."""
+    return at if row.state == ResumptionState.FAILED else max(failed_at, row.due_at)

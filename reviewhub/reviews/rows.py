@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from reviewhub.accounts.permissions import Action, MemberCaller, allowed
 from reviewhub.core.display.durations import SOON
+from reviewhub.core.display.sentence import NAME_CHARACTERS, Part, brief, unpack
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.states import RequestState
 from reviewhub.reviews.targets import request_target
@@ -59,6 +60,16 @@ class Row:
         """Its place inside the group: risk, then age (decided: the newest). Compared as text by the browser too."""
         number = self.request.number
         return f"{9 - self.request.risk_rank}-{number:012d}" if self.is_open else f"{NEWEST - number:012d}"
+
+    @property
+    def brief(self) -> tuple[Part, ...] | None:
+        """What stands for the sentence of a tool that has none: its name and arguments."""
+        return brief(unpack(self.request.sentence), tool=self.request.tool_name)
+
+    @property
+    def names_tool(self) -> bool:
+        """Whether the line names the tool apart: without a sentence it begins with its name, unless that is clipped."""
+        return self.brief is None or len(self.request.tool_name) > NAME_CHARACTERS
 
     @property
     def holder(self) -> str:

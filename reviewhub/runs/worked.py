@@ -1,4 +1,4 @@
-"""How long a branch has worked: the time that it did not wait for people. Pure."""
+"""How long a branch has worked: the time in which it did not wait for anybody. Pure."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def model_text(
         value: JSON text of a `respond` or `happened`.
         allowed: whether the call may run; only `expire` needs it.
     """
-    head = _head(type, tool, _who(by_kind, by_names), value, allowed)
+    head = _head(type, tool, _who(by_kind, by_names), value, allowed, whom=_whom(by_kind, by_names))
     edited = original != arguments and type in ("approve", "edit", "happened", "did_not_happen")
     return "\n".join(
         part
@@ -42,7 +42,7 @@ def model_text(
     )
 
 
-def _head(type_: str, tool: str, who: str, value: str | None, allowed: bool) -> str:
+def _head(type_: str, tool: str, who: str, value: str | None, allowed: bool, *, whom: str) -> str:
     texts = {
         "approve": f"{who} approved the call of {tool}. It runs exactly as approved.",
         "edit": f"{who} changed the arguments of {tool} and approved the changed call.",
@@ -51,8 +51,8 @@ def _head(type_: str, tool: str, who: str, value: str | None, allowed: bool) -> 
         "deny": f"Policy denied the call of {tool}. It was not executed, and no person was asked."
         f" {DO_NOT_REPEAT}.",
         "respond": f"{who} did not run {tool} but answered instead: {value}\nThe call was not executed.",
-        "withdraw": f"The call of {tool} was withdrawn by {who} before it was decided. It was not executed.",
-        "cancel": f"The call of {tool} was cancelled by {who}: its run ended. It was not executed.",
+        "withdraw": f"The call of {tool} was withdrawn by {whom} before it was decided. It was not executed.",
+        "cancel": f"The call of {tool} was cancelled by {whom}: its run ended. It was not executed.",
         "skip": f"Nobody knows whether {tool} happened; {who} decided to go on without it. {DO_NOT_REPEAT}.",
         "happened": f"{who} confirmed that {tool} did happen. Result: {value or 'null'}\n{DO_NOT_REPEAT}.",
         "did_not_happen": f"{who} confirmed that {tool} did not happen; it may run now, once.",
@@ -75,6 +75,14 @@ def _who(kind: str, names: Sequence[str]) -> str:
         "timeout": "The deadline",
         "agent": f"The agent {name}" if name else "The agent",
     }.get(kind, "The system")
+
+
+def _whom(kind: str, names: Sequence[str]) -> str:
+    """Who ended it, inside of a sentence. That needs nobody's vote: whoever did it need not be a reviewer."""
+    if kind == "person":
+        return " and ".join(name for name in names if name) or "a person"
+    who = _who(kind, names)
+    return f"{who[0].lower()}{who[1:]}"
 
 
 def _edited(arguments: str, original: str) -> str:

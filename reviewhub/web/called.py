@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from reviewhub_agents import canonical
 
@@ -11,7 +12,8 @@ from reviewhub.core.display.arguments import Arguments
 from reviewhub.core.display.masking import write_only_paths
 from reviewhub.core.schemas.validate import SchemaUnusable, validate
 from reviewhub.reviews.models import PostReview, ReviewRequest
-from reviewhub.toolcalls.models import CallVersion, ToolCall
+from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
+from reviewhub.toolcalls.states import CallState
 from reviewhub.tools.models import Tool
 from reviewhub.web.checks import Check, verdicts_on
 
@@ -43,6 +45,8 @@ class Called:
     """Its later look, for one that ran without waiting and was drawn."""
     checks: list[Check]
     """What verifiers say of it."""
+    since: datetime
+    """When it came into the state that it is in."""
 
     @property
     def why(self) -> str:
@@ -58,7 +62,7 @@ class Called:
 
 
 def called(calls: list[ToolCall]) -> list[Called]:
-    """These calls with their newest arguments, requests, later looks and verdicts; five queries for all of them."""
+    """These calls with their newest arguments, requests, later looks and verdicts; six queries for all of them."""
     versions = {
         (version.tool_call_id, version.version): version.arguments
         for version in CallVersion.objects.filter(tool_call__in=calls)
@@ -66,9 +70,14 @@ def called(calls: list[ToolCall]) -> list[Called]:
     asked = {
         one.tool_call_id: one
         for one in ReviewRequest.objects.filter(tool_call__in=calls)
-        .only("tool_call_id", "number", "state")
+        .only("tool_call_id", "number", "state", "created_at")
         .order_by("number")
     }
+    decided = dict(
+        Decision.objects.filter(tool_call__in=calls)
+        .order_by("decided_at", "id")
+        .values_list("tool_call_id", "decided_at")
+    )
     drawn = {one.tool_call_id: one for one in PostReview.objects.filter(tool_call__in=calls)}
     tools = Tool.objects.filter(agent_id__in={call.agent_id for call in calls})
     tools = tools.only("agent_id", "name", "schema", "result_schema")
@@ -79,9 +88,27 @@ def called(calls: list[ToolCall]) -> list[Called]:
         text = versions.get((call.pk, call.version), "{}")
         schema, result_schema = schemas.get((call.agent_id, call.tool_name), ("", ""))
         rows = arguments.rows(text, secret_paths=write_only_paths(schema, text))
+        asked_for = asked.get(call.pk)
+        asked_at = asked_for.created_at if asked_for else None
+        since = since_when(call, asked_at=asked_at, decided_at=decided.get(call.pk))
         came, checks = outcome(call, result_schema), said.get(call.pk, [])
-        found.append(Called(call, rows, came, asked.get(call.pk), drawn.get(call.pk), checks))
+        found.append(Called(call, rows, came, asked_for, drawn.get(call.pk), checks, since))
     return found
+
+
+def since_when(call: ToolCall, *, asked_at: datetime | None, decided_at: datetime | None) -> datetime:
+    """When the call came into its state: proposed, asked about, decided, started or ended."""
+    at = {
+        CallState.WAITING: asked_at,
+        CallState.ALLOWED: decided_at,
+        CallState.DENIED: decided_at,
+        CallState.SKIPPED: decided_at,
+        CallState.STARTED: call.started_at,
+        CallState.SUCCEEDED: call.ended_at or decided_at,
+        CallState.FAILED: call.ended_at or decided_at,
+        CallState.UNKNOWN: call.ended_at or asked_at or call.started_at,
+    }.get(CallState(call.state))
+    return at or call.created_at
 
 
 def outcome(call: ToolCall, result_schema: str) -> Outcome:

@@ -17,6 +17,7 @@ from reviewhub.core.display.segments import Segment
 from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
 from reviewhub.toolcalls.models import CallVersion
+from reviewhub.toolcalls.modeltext import DO_NOT_REPEAT
 from reviewhub.tools.models import Tool
 from reviewhub.web.checks import Check, verdicts_on
 from reviewhub.web.schema_fields import raw_text
@@ -168,8 +169,11 @@ def claims(text: str) -> Claims:
 
 
 def speaks_to_agent(text: str) -> bool:
-    """Whether text from outside reads as if it gave the agent orders; only a hint for the reader."""
-    lowered = text.lower()
+    """Whether text from outside reads as if it gave the agent orders; only a hint for the reader.
+
+    What ReviewHub itself tells an agent that is refused stands in the conversation too, and is no text from outside.
+    """
+    lowered = text.replace(DO_NOT_REPEAT, "").lower()
     return any(phrase in lowered for phrase in SPEAKS_TO_AGENT)
 
 

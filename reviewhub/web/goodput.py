@@ -34,11 +34,13 @@ WIDTH = 200.0
 WORDS: dict[str, tuple[str, StrOrPromise]] = {
     "useful": ("f5", _("useful")),
     "replay": ("f2", _("replay")),
-    "recovery": ("f4", _("recovery")),
+    "recovery": ("f4", _("recovery and loading")),
     "checkpoints": ("f6", _("checkpoints")),
     "queue": ("f0", _("in the queue, not counted")),
     "people": ("f0", _("waited for people, not counted")),
 }
+SHORT = 60.0
+"""Seconds of work below which forward progress says nothing."""
 COUNTED = ("useful", "replay", "recovery", "checkpoints")
 
 
@@ -53,10 +55,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Strip:
-    """Forward progress as a bar with its legend. `spared`: what a restart from zero at each loss would have redone."""
+    """Forward progress as a bar with its legend. `spared`: what a restart from zero at each loss would have redone.
+
+    too_short: how much time there was, when a share of it says nothing: loading and saving take as long however little
+    is done in between. Empty otherwise.
+    """
 
     found: Goodput
     progress: str
+    too_short: str
     bar: SafeString
     parts: list[Part]
     latency: str
@@ -119,11 +126,13 @@ def agent_goodput(request: HttpRequest, caller: MemberCaller, agent: Agent) -> H
 def _strip(found: Goodput, spared: Spent) -> Strip:
     progress = percent(found.spent.progress)
     times = dict(found.parts)
+    counted = sum(times[name] for name in COUNTED)
     return Strip(
         found=found,
         progress=progress,
-        bar=_bar(times, progress),
-        parts=[Part(*WORDS[name], long(seconds)) for name, seconds in times.items()],
+        too_short=long(counted) if counted < SHORT else "",
+        bar=_bar(times, "" if counted < SHORT else progress, found),
+        parts=[Part(_tone(name, found), WORDS[name][1], long(seconds)) for name, seconds in times.items()],
         latency=long(found.latency) if found.latency is not None else "",
         longest=long(found.longest) if found.longest is not None else "",
         spared=spared,
@@ -131,18 +140,23 @@ def _strip(found: Goodput, spared: Spent) -> Strip:
     )
 
 
-def _bar(times: dict[str, float], progress: str) -> SafeString:
+def _tone(name: str, found: Goodput) -> str:
+    """The colour of a kind of time. Recovery is red only where work was lost: else it is the loading of states."""
+    return "f3" if name == "recovery" and not found.losses else WORDS[name][0]
+
+
+def _bar(times: dict[str, float], progress: str, found: Goodput) -> SafeString:
     whole = sum(times[name] for name in COUNTED) or 1.0
     parts, left = [], 0.0
     for name in COUNTED:
         wide = WIDTH * times[name] / whole
-        parts.append((WORDS[name][0], f"{left:.2f}", f"{wide:.2f}"))
+        parts.append((_tone(name, found), f"{left:.2f}", f"{wide:.2f}"))
         left += wide
     said = ", ".join(f"{WORDS[name][1]} {long(times[name])}" for name in COUNTED)
     return format_html(
         '<svg class="hbar" viewBox="0 0 {} 8" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>',
         WIDTH,
-        f"{progress}: {said}",
+        f"{progress}: {said}" if progress else said,
         format_html_join("", '<rect class="{}" x="{}" width="{}" height="8"/>', parts),
     )
 

@@ -20,5 +20,7 @@ ARGUMENTS = 4
 def peek(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
     """One request in short, as a fragment."""
     shown = evidence(row, caller)
-    context = {"row": Row(row, now(), caller), "evidence": shown, "top": shown.arguments.top(ARGUMENTS)}
+    top = shown.arguments.top(ARGUMENTS)
+    more = len(shown.arguments.rows) + shown.arguments.left_out - len(top)
+    context = {"row": Row(row, now(), caller), "evidence": shown, "top": top, "more": more}
     return show(request, caller, "web/_peek.html", context)

@@ -83,6 +83,12 @@ class Typed:
     reveal_errors: list[str] = field(default_factory=list)
 
     @property
+    def has_words(self) -> bool:
+        """Whether anything was filled in."""
+        texts = (self.message, self.note, self.value, self.raw)
+        return bool(self.changed) or any(text.strip() for text in texts)
+
+    @property
     def changed(self) -> list[Field]:
         """The fields that hold something else than the call."""
         return [one for one in self.fields if one.is_changed]
@@ -124,14 +130,15 @@ def review(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
 def live(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
     """The parts that change while somebody reads: votes, activity, outcome, and a banner when the form is too late.
 
-    `?version=` and `?open=` say what the page shows; the arguments and what is being typed are never replaced.
+    `?version=` and `?open=` say what the page shows, `?typed=` that something was typed into it; the arguments and what
+    is being typed are never replaced.
     """
     shown_version = request.GET.get("version", "")
     context = _context(request, caller, row, Typed())
     context |= {
         "is_closed_meanwhile": bool(request.GET.get("open")) and not context["is_open"],
         "is_changed_meanwhile": context["is_open"] and shown_version not in ("", str(row.version)),
-        "typing": bool(request.GET.get("open")),
+        "typing": bool(request.GET.get("typed")),
     }
     return show(request, caller, "web/_live_review.html", context)
 

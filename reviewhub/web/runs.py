@@ -103,8 +103,15 @@ def run(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
 
 @page(Action.RUN_READ, of=find)
 def live(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
-    """The parts of the run page that change."""
-    return show(request, caller, "web/_live_run.html", _context(request, caller, row), nav="runs")
+    """The parts of the run page that change.
+
+    `?checkpoint=` and `?cursor=` are those of the page, `?shown=` is the state that it shows; the same one is not sent
+    again.
+    """
+    context = _context(request, caller, row)
+    if request.GET.get("shown", "") != context["shown"]:
+        context |= {"is_state_new": True, "scales": scales(context["chosen"])}
+    return show(request, caller, "web/_live_run.html", context, nav="runs")
 
 
 def again(request: HttpRequest, caller: MemberCaller, row: Run, error: ReviewHubError) -> HttpResponse:
@@ -164,7 +171,7 @@ def fork(request: HttpRequest, caller: MemberCaller, found: Checkpoint) -> HttpR
 def _whole(
     request: HttpRequest, caller: MemberCaller, row: Run, *, chosen: uuid.UUID | None = None
 ) -> dict[str, Any]:
-    """What the run page is made of, with what the open state weighs; that part does not change while one looks."""
+    """What the run page is made of, with what the open state weighs."""
     context = _context(request, caller, row, chosen=chosen)
     return context | {"scales": scales(context["chosen"])}
 
@@ -179,11 +186,19 @@ def _context(
     calls = list(
         ToolCall.objects.filter(run=row).select_related("branch").order_by("-created_at", "position")[:CALLS]
     )
-    state_of = _chosen(row, found.rows, str(chosen or request.GET.get("checkpoint", "")))
+    asked = str(chosen or request.GET.get("checkpoint", ""))
+    state_of = _chosen(row, found.rows, asked)
     target = run_target(row)
     lines = _lines(found.rows, branches, calls, state_of)
+    stopped = row.agent.stopped_at is not None
+    may_do = {one for one in CONTROL if allowed(caller, one, target)}
+    buttons = controls(run_id=row.pk, branches=branches, may=may_do, stopped=stopped)
+    is_open = any(branch.state in OPEN_BRANCH for branch in branches)
     return {
         "run": row,
+        "asked": asked,
+        "cursor": request.GET.get("cursor", ""),
+        "shown": f"{state_of.pk}:{state_of.branch.state}" if state_of else f"none:{row.state}",
         "branches": branches,
         "hold": Hold.objects.filter(run=row).first(),
         "may_hold": allowed(caller, Action.RUN_HOLD, target),
@@ -202,12 +217,10 @@ def _context(
         "is_large": state_of is not None and state_of.raw_length > STATE_BYTES,
         "misfits": kept_misfits(state_of) if state_of else [],
         **_waiting(row),
-        "is_open": any(branch.state in OPEN_BRANCH for branch in branches),
-        "controls": controls(
-            run_id=row.pk,
-            branches=branches,
-            may={one for one in CONTROL if allowed(caller, one, target)},
-            stopped=row.agent.stopped_at is not None,
+        "is_open": is_open,
+        "controls": buttons,
+        "buttons": " ".join(
+            [f"{one.verb}:{one.path}:{one.why_not}" for one in buttons] + ["limits"] * is_open
         ),
         "halts": open_halts(branches),
         "failures": failures_of(row.pk, most=10),

@@ -10,9 +10,10 @@ from playwright.sync_api import Page, Route, expect
 
 from reviewhub.core.clock import now
 from reviewhub.reviews.models import ReviewRequest
+from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
 from tests.cast import Cast
-from tests.driver import AgentHttp, PersonHttp
+from tests.driver import AgentHttp, PersonHttp, call
 from tests.e2e.desk import PATIENCE, Visit, ask, is_live, rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -318,3 +319,52 @@ def test_a_folded_form_is_written_into_once_it_opens(cast: Cast, agent: AgentHtt
     page.keyboard.press("Escape")
     page.keyboard.type("gr")
     page.wait_for_url("**/northwind/runs")
+
+
+def test_the_panel_follows_what_somebody_else_decides(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    row = ask(agent)
+    page = visit(cast.alice, "/northwind/queue")
+    is_live(page)
+    expect(page.locator("#peek .peek__foot")).to_contain_text("Approve…")
+    reject(cast, row)
+    expect(page.locator("#peek .meta-line")).to_contain_text("Bob rejected", timeout=PATIENCE)
+    expect(page.locator("#peek .peek__foot")).to_have_count(0)
+
+
+def test_a_run_page_opened_at_the_start_follows_to_the_end(
+    cast: Cast, agent: AgentHttp, visit: Visit
+) -> None:
+    run = agent.run(title="Ticket")["id"]
+    page = visit(cast.bob, f"/northwind/runs/{run}")
+    is_live(page)
+    expect(page.locator("#state")).to_contain_text("Nothing is saved yet")
+    page.click("summary:has-text('Limits')")
+    (call_,) = agent.pause(run, call()).ok(201)["tool_calls"]
+    expect(page.locator("#state h2")).to_have_text("Checkpoint 1", timeout=PATIENCE)
+    expect(page.locator("#weight")).to_be_visible()
+    expect(page.locator("#li-s")).to_be_visible()  # the form that is open stays
+    PersonHttp(cast.bob).decide(call_, "approve").ok()
+    agent.consume(call_).ok()
+    agent.outcome(call_).ok()
+    page.keyboard.press("Escape")
+    page.locator("h1").click()
+    agent.post(f"/branches/{Branch.objects.get(run=run).pk}/finish", {"result": "done"}).ok()
+    expect(page.locator("#run-state")).to_have_text("Succeeded", timeout=PATIENCE)
+    expect(page.locator("#run-facts")).to_contain_text("ended")
+    expect(page.locator("#controls")).not_to_contain_text("run…")
+    expect(page.locator("#controls")).not_to_contain_text("Limits")
+    expect(page.locator(".calls summary small")).to_contain_text("succeeded")
+
+
+@pytest.mark.parametrize(("typed", "told"), [("Too dear", True), ("", False)])
+def test_words_are_called_unsent_only_where_there_are_some(
+    cast: Cast, agent: AgentHttp, visit: Visit, typed: str, told: bool
+) -> None:
+    row = ask(agent)
+    page = visit(cast.alice, f"/northwind/requests/{row.number}?mode=reject")
+    is_live(page)
+    page.fill("#n1", typed)
+    reject(cast, row)
+    banner = page.locator("#live-banner")
+    expect(banner).to_contain_text("Bob rejected", timeout=PATIENCE)
+    assert ("was not sent" in banner.inner_text()) == told

@@ -15,6 +15,7 @@ from reviewhub.gates.halt import halt
 from reviewhub.gates.overtime import sweep_overtime, time_worked
 from reviewhub.gates.set_limits import set_limits
 from reviewhub.hosting.models import Record
+from reviewhub.resumptions.models import Resumption
 from reviewhub.runs.models import Branch, Halt, Run
 from reviewhub.toolcalls.models import Pause
 from tests.hosting.conftest import Hosted
@@ -24,7 +25,7 @@ from tests.hosting.test_resume import states
 def earlier(seconds: int, *models: Any) -> None:
     """Everything of these models began and ended so much earlier."""
     for model in models:
-        for name in ("created_at", "settled_at", "ended_at", "began_at"):
+        for name in ("created_at", "settled_at", "ended_at", "began_at", "taken_at"):
             if any(field.name == name for field in model._meta.get_fields()):
                 rows = model.objects.filter(**{f"{name}__isnull": False})
                 rows.update(**{name: F(name) - timedelta(seconds=seconds)})
@@ -83,3 +84,37 @@ def test_time_in_which_a_run_waits_for_people_does_not_count(hosted: Hosted) -> 
     set_limits(run_id=run.pk, seconds=600, reason="ten minutes", actor=SYSTEM)
     hosted.work()
     assert states(run) == ("succeeded", "succeeded")
+
+
+def test_time_in_the_queue_is_no_work(hosted: Hosted) -> None:
+    run = hosted.start()
+    Run.objects.update(time_limit_seconds=60)
+    earlier(3600, Run, Branch, Resumption)
+    assert time_worked(run.pk) < timedelta(seconds=5), "nobody has taken it yet"
+    hosted.work()
+    earlier(3600, Run, Branch, Pause, Resumption)
+    hosted.decide("approve")
+    earlier(1800, Run, Branch, Pause, Resumption)
+    assert time_worked(run.pk) < timedelta(seconds=10), "it waits for a worker to go on"
+    assert sweep_overtime() == 0
+    hosted.work()
+    assert states(run) == ("succeeded", "succeeded")
+    assert time_worked(run.pk) < timedelta(seconds=20)
+
+
+def test_time_until_the_next_attempt_is_no_work(hosted: Hosted) -> None:
+    run = hosted.start()
+    begin = Branch.objects.get().created_at
+    row = Resumption.objects.get()
+    Resumption.objects.update(taken_at=begin, attempts=3)
+    for at, again in ((100, 200), (250, None)):
+        row.failures.create(
+            attempt=at,
+            place="x",
+            at=begin + timedelta(seconds=at),
+            again_at=begin + timedelta(seconds=again) if again else None,
+        )
+    Branch.objects.update(ended_at=begin + timedelta(seconds=400))
+    assert time_worked(run.pk) == timedelta(seconds=300)  # 400 without 100 to 200
+    Resumption.objects.update(due_at=begin + timedelta(seconds=350))  # tried again by a person
+    assert time_worked(run.pk) == timedelta(seconds=200)

@@ -234,7 +234,7 @@ def form_of(shown: str) -> dict[str, str]:
     )
     found |= dict(areas)
     for name, options in re.findall(
-        r'<select class="in[^"]*"(?: id="[^"]*")? name="([^"]+)">(.*?)</select>', shown
+        r'<select class="in[^"]*"(?: id="[^"]*")? name="([^"]+)"[^>]*>(.*?)</select>', shown
     ):
         values = re.findall(r'<option value="([^"]*)"( selected)?>', options)
         found[name] = next((value for value, on in values if on), values[0][0])

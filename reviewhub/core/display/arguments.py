@@ -47,7 +47,7 @@ class Row:
     @property
     def is_empty(self) -> bool:
         """Whether the value alone says too little, so that its type stands beside it."""
-        return self.type == "nothing" or self.type.startswith("empty ")
+        return self.type.startswith("empty ")
 
     @property
     def hidden_words(self) -> str:

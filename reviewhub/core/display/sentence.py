@@ -21,9 +21,13 @@ from reviewhub.core.display.segments import Segment
 VALUE_CHARACTERS = 80
 SENTENCE_CHARACTERS = 300
 DEFAULT_ARGUMENTS = 3
+NAME_CHARACTERS = 40
+DEFAULT_LEAD = "Call "
+DEFAULT_WITH = " with "
 
 _TOKENS = re.compile(r"\{\{|\}\}|\{([^{}:]{1,200})(?::([a-z]+))?\}")
 _FORMATS = {"", "money", "number", "count"}
+_NAMES = re.compile(r"(?:^|_)(?:id|number|no|name|email)$|(?<=[a-z])(?:Id|ID|Number|Name)$")
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -72,6 +76,18 @@ def unpack(text: str) -> tuple[Part, ...]:
         return tuple(Part(str(item), bool(strong)) for item, strong in json.loads(text))
     except (ValueError, TypeError):
         return (Part(text),)
+
+
+def brief(parts: tuple[Part, ...], *, tool: str) -> tuple[Part, ...] | None:
+    """A sentence that was made without a template, for a list: the tool (a long name clipped), then its arguments.
+
+    None for any other sentence.
+    """
+    if parts[:2] != (Part(DEFAULT_LEAD), Part(tool, strong=True)) or len(parts) < 3:
+        return None
+    first = parts[2].text.removeprefix(DEFAULT_WITH)
+    lead = Part(f": {first}") if first != parts[2].text else parts[2]
+    return (Part(_clipped(tool), strong=True), lead, *parts[3:])
 
 
 def faults(template: str) -> list[str]:
@@ -160,12 +176,13 @@ def _separated(digits: str) -> str:
 
 
 def _default(tool: str, tree: canonical.Tree) -> list[Part]:
-    parts = [Part("Call "), Part(tool, strong=True)]
+    parts = [Part(DEFAULT_LEAD), Part(tool, strong=True)]
     if not isinstance(tree, dict) or not tree:
         return [*parts, Part(" without arguments")]
-    shown = list(tree)[:DEFAULT_ARGUMENTS]
+    told = sorted(tree, key=lambda key: _tells(key, tree[key]))[:DEFAULT_ARGUMENTS]
+    shown = [key for key in tree if key in told]
     for index, key in enumerate(shown):
-        parts.append(Part(f"{' with ' if index == 0 else ', '}{_clipped(key)} "))
+        parts.append(Part(f"{DEFAULT_WITH if index == 0 else ', '}{_clipped(key)} "))
         parts.append(
             Part(secrets.DOT * 8 if secrets.is_secret_key(key) else _shown(tree[key], ""), strong=True)
         )
@@ -173,8 +190,15 @@ def _default(tool: str, tree: canonical.Tree) -> list[Part]:
     return [*parts, Part(f" and {left} more")] if left else parts
 
 
+def _tells(key: str, value: canonical.Tree) -> int:
+    """How well an argument tells one call from the next, the best first: what names a thing, a value, a count."""
+    if isinstance(value, (dict, list)) or secrets.is_secret_key(key):
+        return 2
+    return 0 if _NAMES.search(key) else 1
+
+
 def _clipped(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:39]}…"
+    return text if len(text) <= NAME_CHARACTERS else f"{text[: NAME_CHARACTERS - 1]}…"
 
 
 def _limited(parts: list[Part]) -> tuple[Part, ...]:

@@ -25,6 +25,7 @@ register = template.Library()
 BARS = ((0, 4), (3.8, 7), (7.6, 10), (11.4, 14))
 MOST_DOTS = 5
 MOST_PIECES = 300  # drawn one by one; a browser needs seconds for tens of thousands
+TONES = {"allow": "ok", "observe": "info", "require": "warn", "deny": "bad"}
 VERDICTS = {
     "approve": "approved",
     "edit": "changed and approved",
@@ -185,7 +186,13 @@ def named(text: object) -> SafeString:
 @register.filter
 def sentence(packed: str) -> SafeString:
     """A stored sentence, with the values that matter in bold."""
-    return format_html_join("", "{}", ((_part(part),) for part in unpack(packed)))
+    return words_of(unpack(packed))
+
+
+@register.filter
+def words_of(parts: Iterable[Part]) -> SafeString:
+    """The parts of a sentence, with the values that matter in bold."""
+    return format_html_join("", "{}", ((_part(part),) for part in parts))
 
 
 def _part(part: Part) -> SafeString:
@@ -196,6 +203,12 @@ def _part(part: Part) -> SafeString:
     lead = " " if part.text.startswith(" ") else ""
     tail = " " if inside and part.text.endswith(" ") else ""
     return format_html("{}{}{}", lead, segments(pieces.split(inside)), tail)
+
+
+@register.filter
+def tone(action: str) -> str:
+    """The colour of what policy says to a call: the same one on every page."""
+    return TONES.get(action, "")
 
 
 @register.filter
