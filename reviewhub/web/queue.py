@@ -13,7 +13,7 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Scope, scope_of
 from reviewhub.accounts.queries import agents_of
 from reviewhub.core.clock import now
 from reviewhub.reviews.filters import MOST_VALUES, Filters, filters_of
-from reviewhub.reviews.queries import listed, names_in_queue, newest_event, pending_count, runs_visible
+from reviewhub.reviews.queries import listed, names_in_queue, newest_event, runs_visible
 from reviewhub.reviews.rows import Row, groups
 from reviewhub.runs.models import Halt
 from reviewhub.runs.states import OPEN_BRANCH
@@ -61,7 +61,6 @@ def queue(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "drops": _drops(caller, filters),
         "more": _with(request.GET, cursor=found.next) if found.next else "",
         "is_first_page": not request.GET.get("cursor"),
-        "pending": pending_count(scope),
         "is_teamless": caller.is_teamless,
         "used_up": _used_up(scope),
         "since": since,
