@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.conf import settings
 from reviewhub_agents import canonical, wire
 
+from reviewhub.core.errors import Invalid
+
 
 def limits() -> wire.Limits:
     """The limits of this installation. Whoever reads a body for the server reads it with them."""
@@ -14,6 +16,13 @@ def limits() -> wire.Limits:
         tool_calls=settings.LIMIT_TOOL_CALLS,
         depth=settings.LIMIT_DEPTH,
     )
+
+
+def check_arguments(text: str, *, path: str) -> None:
+    """Raises Invalid at `path` when the canonical arguments of a call are larger than an installation takes."""
+    size, limit = len(text.encode()), settings.LIMIT_ARGUMENTS_BYTES
+    if size > limit:
+        raise Invalid.at(path, f"{size} bytes; the limit for arguments is {limit}", code="too_large")
 
 
 def parse_sent(raw: bytes | str) -> canonical.Tree:

@@ -6,11 +6,11 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from django.conf import settings
 from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.models import Agent
 from reviewhub.core.errors import Invalid
+from reviewhub.core.limits import check_arguments
 from reviewhub.gates.not_too_many import not_too_many
 from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
 from reviewhub.policies.facts import call_facts
@@ -131,10 +131,7 @@ def _read(
 ) -> tuple[Proposal, CallFacts, list[dict[str, str]]]:
     where = f"/tool_calls/{position}/arguments"
     text = call.canonical_arguments
-    size = len(text.encode())
-    if size > settings.LIMIT_ARGUMENTS_BYTES:
-        limit = settings.LIMIT_ARGUMENTS_BYTES
-        raise Invalid.at(where, f"{size} bytes; the limit for arguments is {limit}", code="too_large")
+    check_arguments(text, path=where)
     wished = call.allowed_decisions
     known = call_facts(
         tool=tool,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.models import Member, Team
@@ -18,6 +17,7 @@ from reviewhub.core.clock import now
 from reviewhub.core.display.masking import masked_changes
 from reviewhub.core.display.sentence import Part, pack, plain, sentence
 from reviewhub.core.errors import Invalid, NotFound, TryAgain
+from reviewhub.core.limits import check_arguments
 from reviewhub.limits.weigh import reserve, weigh
 from reviewhub.policies.arguments import Arguments, same_at
 from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
@@ -85,7 +85,7 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
     arguments = apply_changes(before, parse_changes([change.to_tree() for change in body.changes]))
     if arguments == before:
         raise Invalid.at("/changes", "these changes change nothing; approve instead")
-    _check_size(arguments)
+    check_arguments(arguments, path="/changes")
     _check_locks(request_id, before, arguments)
     known = call_facts(tool=tool, arguments=arguments, failed_checks=failed_checks(call.claims))
     if known.errors:
@@ -269,11 +269,3 @@ def _check_locks(request_id: uuid.UUID, before: str, after: str) -> None:
     ]
     if errors:
         raise Invalid(errors[0]["message"], errors=errors)
-
-
-def _check_size(arguments: str) -> None:
-    size, limit = len(arguments.encode()), settings.LIMIT_ARGUMENTS_BYTES
-    if size > limit:
-        raise Invalid.at(
-            "/changes", f"the arguments would have {size} bytes; the limit is {limit}", code="too_large"
-        )

@@ -170,3 +170,13 @@ def test_what_takes_no_body_refuses_one(agent: AgentHttp, bob: PersonHttp, run: 
     assert bob.post(f"{request}/release", raw=body).status in (400, 422)
     assert bob.get(request).ok()["claimed_by"] is not None
     bob.post(f"{request}/release").ok(200)
+
+
+def test_what_no_pause_takes_is_not_explained_either(agent: AgentHttp, run: Any, settings: Any) -> None:
+    settings.LIMIT_ARGUMENTS_BYTES = 100
+    large = {"note": "x" * 100}
+    for answer in (
+        agent.post("/policy/explain", {"tool": "refund", "arguments": large}),
+        agent.pause(run["id"], call(arguments=large)),
+    ):
+        assert (answer.status, answer.json["errors"][0]["code"]) == (422, "too_large")
