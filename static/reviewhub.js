@@ -348,7 +348,7 @@
     if ((event.ctrlKey || event.metaKey) && key === "Enter" && !$("dialog[open]")) {
       // Only what somebody is at: a page that was just opened is read first. A key that is held down counts once.
       const target = event.target.form || (touched ? form || opened : null);
-      const button = target && ($("[data-send]", target) || (target.matches("[data-once]") && $("[type=submit]:not([name])", target)));
+      const button = target && ($("[data-send]", target) || (target.method === "post" && $("[type=submit]:not([name])", target)));
       if (button) event.preventDefault();
       if (button && !event.repeat && !isLeaving()) button.disabled ? target.reportValidity() : target.requestSubmit(button);
       return;

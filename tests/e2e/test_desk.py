@@ -101,6 +101,7 @@ def test_control_enter_sends_only_what_somebody_is_at(cast: Cast, agent: AgentHt
     assert state(row) == "pending"
     page.keyboard.press("a")
     page.wait_for_url("**mode=approve*")
+    expect(page.locator("#n1")).to_be_focused()
     page.keyboard.press("Control+Enter")
     page.wait_for_selector("#outcome")
     assert state(row) == "approved"
@@ -319,6 +320,11 @@ def test_a_folded_form_is_written_into_once_it_opens(cast: Cast, agent: AgentHtt
     page.keyboard.press("Escape")
     page.keyboard.type("gr")
     page.wait_for_url("**/northwind/runs")
+    page = visit(cast.alice, "/northwind/tools")
+    page.click("summary:has-text('Change')")
+    page.keyboard.type("Refund {amount}")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".folk__teams").last).to_have_text("Refund {amount}")
 
 
 def test_the_panel_follows_what_somebody_else_decides(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
