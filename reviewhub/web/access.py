@@ -111,4 +111,10 @@ def posted(view: View) -> View:
 def actor(request: HttpRequest, caller: MemberCaller) -> Actor:
     """The member as whoever does something on a page."""
     ip = request.META.get("REMOTE_ADDR", "")
-    return actor_for(caller, source="page", ip=ip, signed_in_at=signed_in_at(request.session))
+    return actor_for(
+        caller,
+        source="page",
+        ip=ip,
+        http_request=request.headers.get("X-Request-ID", ""),
+        signed_in_at=signed_in_at(request.session),
+    )

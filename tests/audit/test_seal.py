@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import signal
 import stat
+import subprocess
+import sys
 import uuid
 from pathlib import Path
 from typing import Any
@@ -28,6 +32,7 @@ from reviewhub.core.actors import SYSTEM
 from reviewhub.core.errors import Conflict
 from tests.audit.test_record import WORKSPACE, write
 from tests.audit.waiting import settle
+from tests.checkpoints.test_killed import ROOT, address, until_its_server_side_is_gone
 from tests.racing import together
 
 OTHER = uuid.UUID("01890000-0000-7000-8000-000000000002")
@@ -234,3 +239,38 @@ class TestTogether:
         ]
         assert whole() == (2, 4)
         assert seal_all() == 0 and due() == []
+
+
+SEALS = """
+import django
+django.setup()
+from reviewhub.core import faults
+from reviewhub.audit import seal
+faults.arm_from_environment()
+for workspace_id in seal.due():
+    while seal.seal(workspace_id, batch=2):
+        pass
+"""
+
+
+@pytest.mark.servers
+@pytest.mark.django_db(transaction=True)
+def test_a_sealer_that_is_killed_in_its_second_seal_leaves_the_first(audit_keys: Path) -> None:
+    with transaction.atomic():
+        written(5)
+    settle()
+    environment = {
+        **os.environ,
+        "DATABASE_URL": address(),
+        "DJANGO_SETTINGS_MODULE": "reviewhub.settings",
+        "AUDIT_KEYS": str(audit_keys),
+        "REVIEWHUB_FAULT": "seal.positions:kill:2",
+        "PYTHONPATH": f"{ROOT}:{ROOT / 'agents'}",
+    }
+    done = subprocess.run([sys.executable, "-c", SEALS], env=environment, cwd=ROOT, timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    until_its_server_side_is_gone()
+    assert (Seal.objects.count(), Position.objects.count()) == (1, 2)
+    settle()
+    assert seal_all() == 3
+    assert whole() == (2, 5)
