@@ -27,6 +27,7 @@ from reviewhub.core.errors import Conflict, NotFound
 FORMAT: Final = "reviewhub record 1"
 BATCH: Final = 500
 _END: Final = b"reviewhub bundle 1\n"
+_WORDS: Final = ("id", "kind", "at", "leaf", "payload__salt", "payload__body", "payload__erased_at")
 
 
 class NotSealed(Conflict):
@@ -171,11 +172,11 @@ def _range(writer: _Writer, workspace_id: uuid.UUID, first: int, last: int) -> I
         begin = seal.first
         while begin <= seal.last:
             end = min(begin + BATCH - 1, seal.last)
-            rows = Position.objects.filter(
-                workspace_id=workspace_id, position__gte=begin, position__lte=end
-            ).select_related("event__payload")
-            for row in rows.order_by("position"):
-                yield writer.line("event", _event(row.event, row.position))
+            rows = Position.objects.filter(workspace_id=workspace_id, position__gte=begin, position__lte=end)
+            for row in rows.order_by("position").values_list(
+                "position", *(f"event__{one}" for one in _WORDS)
+            ):
+                yield writer.line("event", _event(*row))
             begin = end + 1
 
 
@@ -184,17 +185,17 @@ def _chosen(writer: _Writer, workspace_id: uuid.UUID, rows: Any) -> Iterator[byt
     while True:
         batch = list(
             rows.filter(sealed__position__gt=after)
-            .select_related("payload", "sealed")
-            .order_by("sealed__position")[:BATCH]
+            .order_by("sealed__position")
+            .values_list("sealed__position", *_WORDS)[:BATCH]
         )
-        for event in batch:
-            after = event.sealed.position
+        for row in batch:
+            after = row[0]
             if seal is None or after > seal.last:
                 seal = seal_of(workspace_id, after)
                 paths = paths_of(seal)
                 yield writer.line("seal", _seal(seal))
             path = [step.hex() for step in paths.of(after - seal.first)]
-            yield writer.line("event", {**_event(event, after), "path": path})
+            yield writer.line("event", {**_event(*row), "path": path})
         if len(batch) < BATCH:
             return
 
@@ -219,18 +220,26 @@ def _seal(seal: Seal) -> dict[str, Any]:
     return {"signature": bytes(seal.signature).hex(), "statement": seal.statement}
 
 
-def _event(event: Event, position: int) -> dict[str, Any]:
-    payload = event.payload
+def _event(
+    position: int,
+    event_id: int,
+    kind: str,
+    at: datetime,
+    leaf: bytes,
+    salt: bytes,
+    body: str,
+    erased_at: datetime | None,
+) -> dict[str, Any]:
     said: dict[str, Any] = {
-        "at": _time(event.at),
-        "id": event.pk,
-        "kind": event.kind,
-        "leaf": bytes(event.leaf).hex(),
+        "at": _time(at),
+        "id": event_id,
+        "kind": kind,
+        "leaf": bytes(leaf).hex(),
         "position": position,
     }
-    if payload.erased_at is not None:
-        return {**said, "erased_at": _time(payload.erased_at)}
-    return {**said, "body": payload.body, "salt": bytes(payload.salt).hex()}
+    if erased_at is not None:
+        return {**said, "erased_at": _time(erased_at)}
+    return {**said, "body": body, "salt": bytes(salt).hex()}
 
 
 def _time(at: datetime) -> str:
