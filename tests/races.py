@@ -66,7 +66,9 @@ def decide_decide(at: Scene) -> None:
     """Two people answer one request differently: one decision."""
     _, (one,) = at.waiting()
     bob, alice, _ = at.people
-    replies = together(lambda: bob.decide(one, "approve"), lambda: alice.decide(one, "reject"))
+    replies = together(
+        lambda: bob.decide(one, "approve"), lambda: alice.decide(one, "reject", message="Not this one.")
+    )
     assert sorted(_statuses(replies)) == [200, 409], replies
     loser = next(reply for reply in replies if reply.status == 409)
     assert loser.code == "already_decided"
@@ -98,7 +100,8 @@ def sibling_sibling(at: Scene) -> None:
     """The two calls of one pause are decided at once: exactly one wakes the branch."""
     paused, (one, two) = at.waiting("refund", "mail")
     replies = together(
-        lambda: at.people[0].decide(one, "approve"), lambda: at.people[1].decide(two, "reject")
+        lambda: at.people[0].decide(one, "approve"),
+        lambda: at.people[1].decide(two, "reject", message="Not this one."),
     )
     assert _statuses(replies) == [200, 200], replies
     pause = Pause.objects.get(pk=paused["id"])

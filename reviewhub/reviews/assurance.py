@@ -1,7 +1,12 @@
-"""What an approval of something dangerous needs beside the vote: the password once more, and a word typed."""
+"""What an answer has to bring beside the vote: words, a password given lately, a word typed, to be one by itself.
+
+Asked by `reviews.decide` for every answer, whichever way it comes. The pages ask the same functions before, to show
+what is missing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from reviewhub_agents import wire
@@ -12,15 +17,103 @@ from reviewhub.core.display.sentence import plain, unpack
 from reviewhub.core.errors import Forbidden, Invalid
 from reviewhub.policies.requirement import Requirement
 from reviewhub.reviews.models import ReviewRequest
+from reviewhub.tools.models import Risk
 
 WORD_CHARACTERS = 40
+FEEDBACK_CHARACTERS = 3
 APPROVING = (wire.Verdict.APPROVE, wire.Verdict.EDIT)
+# After these the call runs, or runs again.
+_RUNS = (*APPROVING, wire.Verdict.DID_NOT_HAPPEN)
 
 
 class SignInAgain(Forbidden):
     """This approval needs your password once more."""
 
     code = "sign_in_again"
+
+
+class OneByOne(Invalid):
+    """Only low risk without a failed check can be approved together. Approve these one by one."""
+
+    code = "one_by_one"
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+        self.errors = [{"path": "/type", "code": self.code, "message": self.message}]
+
+
+def check_answer(
+    row: ReviewRequest, requirement: Requirement, body: wire.DecideBody, actor: Actor, *, is_together: bool
+) -> None:
+    """Refuses an answer that lacks what it has to bring; an edit is asked for what the edited call needs.
+
+    Args:
+        row: the request, as it is after the edit.
+        requirement: the one that holds now.
+        is_together: it comes with others, in one list.
+
+    Raises:
+        Invalid: at `/message` a rejection has no words; at `/confirm` the word to type is missing or another one.
+        OneByOne: it lets something run that nobody may let run in a list.
+        SignInAgain: it needs the password once more.
+    """
+    check_words(body.type, body.message)
+    if is_together and lets_run(body.type) and not _may_run_together(row):
+        raise OneByOne
+    check_signed_in(requirement, body, actor)
+    if body.type not in APPROVING:
+        return
+    word = word_needed(row, requirement, sentence=row.sentence, risk=row.risk)
+    if word and (body.confirm or "").strip() != word:
+        raise Invalid.at("/confirm", f"Type “{word}” to confirm what is about to run.", "confirm")
+
+
+def check_words(type_: str, message: str) -> None:
+    """Raises Invalid when a rejection says nothing that the agent could act on."""
+    if type_ == wire.Verdict.REJECT and len(message.strip()) < FEEDBACK_CHARACTERS:
+        raise Invalid.at("/message", "Write at least one sentence that the agent can act on.", "missing")
+
+
+def lets_run(type_: wire.Verdict) -> bool:
+    """Whether a call runs after this answer, or once more."""
+    return type_ in _RUNS
+
+
+def check_together(rows: Sequence[ReviewRequest]) -> None:
+    """Raises OneByOne when not all of these requests may be answered in one list so that their calls run."""
+    check_one_tool(rows)
+    if not all(_may_run_together(row) for row in rows):
+        raise OneByOne
+
+
+def check_one_tool(rows: Sequence[ReviewRequest]) -> None:
+    """Raises OneByOne when calls of several tools would be let run by one list."""
+    if len({row.tool_name for row in rows}) > 1:
+        raise OneByOne("Only calls of one tool can be approved together. Approve these one by one.")
+
+
+def _may_run_together(row: ReviewRequest) -> bool:
+    return row.kind == ReviewRequest.Kind.APPROVAL and row.risk == Risk.LOW and not row.failed_checks
+
+
+def is_last_step(row: ReviewRequest, requirement: Requirement) -> bool:
+    """Whether an approval is about something that cannot be undone or repeated, or its rule wants a word typed."""
+    is_once = row.tool_call.effect == "once" or requirement.typed_confirmation
+    return is_once and row.kind == ReviewRequest.Kind.APPROVAL
+
+
+def word_needed(row: ReviewRequest, requirement: Requirement, *, sentence: str, risk: str) -> str:
+    """The word to type before a call is approved: one that cannot be repeated and has a failed check or critical risk,
+    or one whose rule says so; empty when there is none to type.
+
+    Args:
+        sentence: (packed) of the call that would run, as edited.
+        risk: of the same.
+    """
+    if not is_last_step(row, requirement):
+        return ""
+    is_dangerous = row.failed_checks or risk == Risk.CRITICAL or requirement.typed_confirmation
+    return word_of(sentence, row.number) if is_dangerous else ""
 
 
 def must_sign_in(requirement: Requirement, actor: Actor) -> bool:
@@ -40,15 +133,6 @@ def check_signed_in(requirement: Requirement, body: wire.DecideBody, actor: Acto
         raise SignInAgain(
             f"This approval needs your password, given in the last {said}. Sign in again.", minutes=minutes
         )
-
-
-def check_confirmed(row: ReviewRequest, requirement: Requirement, body: wire.DecideBody) -> None:
-    """Raises Invalid when an approval needs a word typed and has none or another; after an edit, of the edited call."""
-    if body.type not in APPROVING or not requirement.typed_confirmation:
-        return
-    word = word_of(row.sentence, row.number)
-    if (body.confirm or "").strip() != word:
-        raise Invalid.at("/confirm", f"Type “{word}” to confirm what is about to run.", "confirm")
 
 
 def word_of(sentence: str, number: int) -> str:

@@ -24,7 +24,7 @@ from reviewhub.core.idempotency import answered, claim
 from reviewhub.core.text import check_text
 from reviewhub.policies.rules import Verdict
 from reviewhub.reviews import edit as edits
-from reviewhub.reviews.assurance import check_confirmed, check_signed_in
+from reviewhub.reviews.assurance import check_answer, check_signed_in
 from reviewhub.reviews.conclude import CALL_STATE, conclude
 from reviewhub.reviews.errors import Expired, NotAllowedHere, NotEligible, NotYours
 from reviewhub.reviews.holder import holder
@@ -46,7 +46,14 @@ PREPARATIONS = 3
 
 
 def decide(
-    *, request_id: uuid.UUID, member: Member, body: wire.DecideBody, body_digest: str, key: str, actor: Actor
+    *,
+    request_id: uuid.UUID,
+    member: Member,
+    body: wire.DecideBody,
+    body_digest: str,
+    key: str,
+    actor: Actor,
+    is_together: bool = False,
 ) -> wire.DecideOut:
     """Takes one person's answer to one request.
 
@@ -55,6 +62,7 @@ def decide(
         body: the answer, with the version and digest that were shown.
         body_digest: of the canonical body, for the idempotency key.
         key: the idempotency key; the same key and body answer the same again.
+        is_together: the answer is one of a list, in which nothing dangerous is let run.
 
     Raises:
         Changed, AlreadyDecided, Expired: somebody or something was first, and nothing happened.
@@ -62,9 +70,10 @@ def decide(
         NotYours: somebody else has claimed the request.
         NotEligible: four-eyes bars this person, or their team is not asked, or not yet.
         SignInAgain: the requirement wants the password once more.
+        OneByOne: what this lets run is decided by itself.
         AlreadyVoted: they have said the same of this version; another answer is a change of mind and counts.
         Invalid: this answer is not possible here (its kind, its changes, policy denies the edited call, or an approval
-            that is to be remembered cannot be).
+            that is to be remembered cannot be), or lacks what it has to bring (`reviews.assurance.check_answer`).
     """
     _check_texts(body)
     scope = f"decide:{member.pk}:{request_id}"
@@ -74,7 +83,7 @@ def decide(
     for _ in range(PREPARATIONS):
         edit = edits.prepare(request_id=request_id, body=body) if body.type is wire.Verdict.EDIT else None
         try:
-            return _in_transaction(request_id, member, body, body_digest, key, actor, edit)
+            return _in_transaction(request_id, member, body, body_digest, key, actor, edit, is_together)
         except edits.PolicyMoved:
             continue
     raise edits.PolicyMoved
@@ -99,12 +108,13 @@ def _in_transaction(
     key: str,
     actor: Actor,
     edit: edits.Edit | None,
+    is_together: bool,
 ) -> wire.DecideOut:
     with transaction.atomic(durable=True):
         kept = claim(scope=f"decide:{member.pk}:{request_id}", key=key, body_digest=body_digest)
         if kept.answer is not None:
             return _given_before(kept.answer)
-        out = _decide(lock_request(request_id), member, body, edit, actor)
+        out = _decide(lock_request(request_id), member, body, edit, actor, is_together)
         kept.keep(status=200, answer=out.to_text())
         faults.point("decide.before_commit")
     faults.point("decide.after_commit")
@@ -117,7 +127,12 @@ def _given_before(answer: str) -> wire.DecideOut:
 
 
 def _decide(
-    locked: LockedRequest, member: Member, body: wire.DecideBody, edit: edits.Edit | None, actor: Actor
+    locked: LockedRequest,
+    member: Member,
+    body: wire.DecideBody,
+    edit: edits.Edit | None,
+    actor: Actor,
+    is_together: bool,
 ) -> wire.DecideOut:
     row = locked.request
     still_may(actor, Action.REQUEST_DECIDE, request_target(row))
@@ -127,14 +142,14 @@ def _decide(
     _check_type(row, stored, body)
     _check_claim(row, member)
     if row.kind == ReviewRequest.Kind.UNKNOWN:
+        check_answer(row, stored.requirement, body, actor, is_together=is_together)
         return _say_what_happened(locked, body, actor)
     turn = tally(stored.requirement, votes_of(row), version=row.version).turn
     _check_voter(locked, stored, member, body, turn)
-    check_signed_in(stored.requirement, body, actor)
     if edit is not None:
-        stored, turn = edits.apply(locked=locked, edit=edit, member=member, actor=actor), 0
         check_signed_in(stored.requirement, body, actor)
-    check_confirmed(locked.request, stored.requirement, body)
+        stored, turn = edits.apply(locked=locked, edit=edit, member=member, actor=actor), 0
+    check_answer(row, stored.requirement, body, actor, is_together=is_together)
     place = _place(locked, stored, member)
     before = vote(locked=locked, member=member, body=body, place=place, actor=actor)
     counted = count(

@@ -14,7 +14,7 @@ from typing import Any
 from reviewhub_agents import canonical, wire
 
 from reviewhub.core.display import masking, secrets
-from reviewhub.reviews.assurance import word_of
+from reviewhub.reviews.assurance import word_needed
 from reviewhub.reviews.mail import address_of
 from reviewhub.reviews.models import Comment, Question, Review, ReviewRequest
 from reviewhub.reviews.present_requirement import requirement_of
@@ -150,8 +150,8 @@ def _asked(row: ReviewRequest, stored: Stored) -> dict[str, Any]:
         "because": wire.Because(**because),
         "requirement": requirement_of(row, stored),
     }
-    if needed.typed_confirmation:
-        fields["confirm_with"] = word_of(row.sentence, row.number)
+    if word := word_needed(row, needed, sentence=row.sentence, risk=row.risk):
+        fields["confirm_with"] = word
     return fields
 
 

@@ -14,6 +14,7 @@ from reviewhub_agents.canonical import BadJson
 from reviewhub.accounts.permissions import Action, MemberCaller, require, scope_of
 from reviewhub.core.errors import Invalid, ReviewHubError
 from reviewhub.core.limits import limits
+from reviewhub.reviews.assurance import OneByOne, check_together, check_words
 from reviewhub.reviews.decide import decide
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import visible
@@ -85,8 +86,7 @@ def send(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     type_, message = given.get("type", ""), text_in(request, "message")
     if _refusal(picks, type_):
         return _page(request, caller)
-    if type_ == "reject" and len(message) < 3:
-        raise Invalid("Write at least one sentence that the agents can act on.")
+    check_words(type_, message)
     results = [_one(request, caller, pick, type_, message, given.get("key", "")) for pick in picks]
     done = sum(one.is_done for one in results)
     context = {"results": results, "done": done, "type": type_}
@@ -108,6 +108,7 @@ def _one(
             body_digest=canonical.body_digest(tree),
             key=f"{key}-{pick.row.number}",
             actor=actor(request, caller),
+            is_together=True,
         )
     except ReviewHubError as problem:
         return Result(pick.row, is_done=False, words=problem.message)
@@ -136,13 +137,8 @@ def _refusal(picks: list[Pick], type_: str) -> str:
     if not picks:
         return "Nothing is ticked, or nothing of it is there any more."
     if type_ == "approve":
-        if len({pick.row.tool_name for pick in picks}) > 1:
-            return "Only calls of one tool can be approved together. Approve these one by one."
-        if any(_risk(pick.row) != "low" for pick in picks):
-            return "Only low risk without a failed check can be approved together. Approve these one by one."
+        try:
+            check_together([pick.row for pick in picks])
+        except OneByOne as refusal:
+            return refusal.message
     return ""
-
-
-def _risk(row: ReviewRequest) -> str:
-    is_plain = row.failed_checks == 0 and row.kind == ReviewRequest.Kind.APPROVAL
-    return row.risk if is_plain else "checked"

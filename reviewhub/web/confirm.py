@@ -10,8 +10,7 @@ from reviewhub.accounts.models import Member
 from reviewhub.core.display.changed import Differences, differences
 from reviewhub.core.display.masking import write_only_paths
 from reviewhub.core.display.sentence import pack
-from reviewhub.policies.requirement import Requirement
-from reviewhub.reviews.assurance import word_of
+from reviewhub.reviews.assurance import word_needed
 from reviewhub.reviews.edit import prepare
 from reviewhub.reviews.foresee import foresee
 from reviewhub.reviews.models import ReviewRequest
@@ -50,7 +49,7 @@ def confirmation(row: ReviewRequest, shown: Evidence, body: wire.DecideBody, mem
         return Confirmation(
             sentence=row.sentence,
             digest=row.digest,
-            word=_word(row, row.sentence, row.risk, shown.requirement.requirement),
+            word=word_needed(row, shown.requirement.requirement, sentence=row.sentence, risk=row.risk),
             changes=Differences(),
             approvals=len(foresee(row, shown.requirement, member, verdict="approve").approvals),
             needed=row.approvals_needed,
@@ -63,21 +62,8 @@ def confirmation(row: ReviewRequest, shown: Evidence, body: wire.DecideBody, mem
     return Confirmation(
         sentence=sentence,
         digest=edit.digest,
-        word=_word(row, sentence, edit.risk, needed),
+        word=word_needed(row, needed, sentence=sentence, risk=edit.risk),
         changes=differences(shown.text, edit.arguments, secret_paths=secret),
         approvals=len(foresee(row, stored, member, verdict="edit").approvals),
         needed=needed.approvals,
     )
-
-
-def is_asked(row: ReviewRequest, shown: Evidence) -> bool:
-    """Whether the form asks once more: running it cannot be undone or repeated, or the rule wants a word typed."""
-    is_once = row.tool_call.effect == "once" or shown.requirement.requirement.typed_confirmation
-    return is_once and row.kind == ReviewRequest.Kind.APPROVAL
-
-
-def _word(row: ReviewRequest, sentence: str, risk: str, needed: Requirement) -> str:
-    """What must be typed before a call is approved that has a failed check or critical risk, or whose rule says so."""
-    if not (row.failed_checks or risk == "critical" or needed.typed_confirmation):
-        return ""
-    return word_of(sentence, row.number)

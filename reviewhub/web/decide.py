@@ -25,7 +25,7 @@ from reviewhub.core.clock import now
 from reviewhub.core.errors import Conflict, Invalid, ReviewHubError
 from reviewhub.core.limits import limits, parse_sent
 from reviewhub.reviews.ask import ask as ask_agent
-from reviewhub.reviews.assurance import check_signed_in, must_sign_in
+from reviewhub.reviews.assurance import APPROVING, check_signed_in, check_words, is_last_step, must_sign_in
 from reviewhub.reviews.claim import claim as claim_request
 from reviewhub.reviews.comment import comment as comment_on
 from reviewhub.reviews.decide import decide as decide_request
@@ -39,7 +39,7 @@ from reviewhub.reviews.rows import Row
 from reviewhub.reviews.states import RequestState
 from reviewhub.reviews.targets import request_target
 from reviewhub.web.access import actor, page, posted
-from reviewhub.web.confirm import Confirmation, confirmation, is_asked
+from reviewhub.web.confirm import Confirmation, confirmation
 from reviewhub.web.evidence import Evidence, evidence
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.remembering import read as read_remember
@@ -57,7 +57,6 @@ SAID = {
     "skip": "Skipped",
 }
 FINAL_WORDS = "The agent goes on from here."
-FEEDBACK_CHARACTERS = 3
 
 
 class NotSent(Exception):
@@ -267,8 +266,10 @@ def _read(given: QueryDict, row: ReviewRequest, shown: Evidence) -> tuple[Typed,
 def _check(given: QueryDict, row: ReviewRequest, shown: Evidence, typed: Typed) -> None:
     """What the page itself asks for, before the decision is sent."""
     errors = [*typed.errors, *(f"{one.key}: {one.error}" for one in typed.fields if one.error)]
-    if typed.mode == "reject" and len(typed.message.strip()) < FEEDBACK_CHARACTERS:
-        errors.append("Write at least one sentence that the agent can act on.")
+    try:
+        check_words(typed.mode, typed.message)
+    except Invalid as missing:
+        errors.extend(words(missing))
     if typed.mode == "edit" and not errors and not typed.as_json and not typed.changed:
         errors.append("Nothing is changed. Change a value, or approve.")
     if typed.mode == "approve" and shown.arguments.cut and not given.get("seen"):
@@ -281,7 +282,7 @@ def _confirm(
     given: QueryDict, row: ReviewRequest, shown: Evidence, body: wire.DecideBody, member: Member
 ) -> Confirmation | None:
     """The one more step of an irreversible call, while it is missing or was about something else."""
-    if body.type not in (wire.Verdict.APPROVE, wire.Verdict.EDIT) or not is_asked(row, shown):
+    if body.type not in APPROVING or not is_last_step(row, shown.requirement.requirement):
         return None
     asked = confirmation(row, shown, body, member)
     is_sure = given.get("sure") == asked.digest

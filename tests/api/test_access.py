@@ -151,7 +151,7 @@ def test_lists_and_bodies_hold_nothing_of_another_environment(scene: Scene) -> N
     assert other.pause(mine, call(), checkpoint={"id": scene.ids["checkpoint"]}).status in (404, 409, 422)
     scene.everybody["b"].post(
         f"/requests/{scene.ids['request_id']}/decide",
-        {"type": "reject", "message": "no", **_shown(scene.ids["request_id"])},
+        {"type": "reject", "message": "Not now.", **_shown(scene.ids["request_id"])},
     ).ok()
     assert len(own.get("/resumptions").ok()["items"]) == 1
     assert other.get("/resumptions").ok()["items"] == []

@@ -57,6 +57,7 @@ def test_b07_what_is_no_id_is_not_found(reviewer: PersonHttp) -> None:
 def test_b07_a_bulk_says_what_became_of_each(agent: AgentHttp, reviewer: PersonHttp) -> None:
     first, second = agent.pause(agent.run()["id"], call(call_id="a"), call(call_id="b")).ok(201)["tool_calls"]
     missing = new_id()
+    ReviewRequest.objects.update(risk="low", risk_rank=0)
     entries = [answer_of(first), {**answer_of(second), "request": missing}]
     reply = reviewer.post("/requests/decide", {"decisions": entries}).ok(200)
     assert [(one["request"], one["status"]) for one in reply["results"]] == [

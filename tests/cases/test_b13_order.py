@@ -15,7 +15,14 @@ MAIL = {"call_id": "call_2", "tool": "send_email", "arguments": {"to": "x"}}
 
 
 def answer(waiting, type_: str) -> dict:
-    return {"request": waiting["request"]["id"], "type": type_, "version": 1, "digest": waiting["digest"]}
+    words = {"message": "Keep that file."} if type_ == "reject" else {}
+    return {
+        "request": waiting["request"]["id"],
+        "type": type_,
+        "version": 1,
+        "digest": waiting["digest"],
+        **words,
+    }
 
 
 def paused(agent: AgentHttp, *calls: dict):
@@ -32,7 +39,8 @@ def ran(tool: Exec, waiting) -> list[str]:
 def test_b13_single_decisions_in_any_order(agent: AgentHttp, reviewer: PersonHttp, tool: Exec, order) -> None:
     waiting = paused(agent, DELETE, MAIL)
     for name in order:
-        reviewer.decide(waiting[name], "approve" if name == "send_email" else "reject").ok()
+        fields = {} if name == "send_email" else {"message": "Keep that file."}
+        reviewer.decide(waiting[name], "approve" if name == "send_email" else "reject", **fields).ok()
     assert ran(tool, waiting) == ["send_email"]
     assert tool.ran == ['{"to":"x"}']
 
@@ -40,6 +48,7 @@ def test_b13_single_decisions_in_any_order(agent: AgentHttp, reviewer: PersonHtt
 @pytest.mark.parametrize("order", list(itertools.permutations(["delete_file", "send_email"])))
 def test_b13_bulk_decisions_in_any_order(agent: AgentHttp, reviewer: PersonHttp, tool: Exec, order) -> None:
     waiting = paused(agent, DELETE, MAIL)
+    ReviewRequest.objects.update(risk="low", risk_rank=0)
     entries = [answer(waiting[name], "approve" if name == "send_email" else "reject") for name in order]
     reply = reviewer.post("/requests/decide", {"decisions": entries}).ok()
     assert [one["request"] for one in reply["results"]] == [entry["request"] for entry in entries]

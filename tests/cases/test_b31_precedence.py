@@ -83,7 +83,7 @@ def test_b31_an_approval_covers_one_call_and_a_rejected_one_does_not_run(
         201
     )["tool_calls"]
     reviewer.decide(first, "approve").ok()
-    reviewer.decide(second, "reject").ok()
+    reviewer.decide(second, "reject", message="Not this one.").ok()
     # Policy frees the tool now: the rejection of this one call still stands.
     policy(cast.support, {"name": "Free", "tool": "delete_user", "action": "allow"})
     assert not tool.attempt(second)

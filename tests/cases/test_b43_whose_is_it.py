@@ -72,6 +72,7 @@ def test_b43_a_bulk_with_ids_of_others_touches_none_of_them(cast: Cast, theirs: 
     dave = PersonHttp(cast.dave)
     own_agent = agent_of(cast.finance, name="Finance agent")
     (own,) = own_agent.pause(own_agent.run()["id"], call()).ok(201)["tool_calls"]
+    ReviewRequest.objects.update(risk="low", risk_rank=0)
     entries = [
         {"request": one, "type": "approve", "version": 1, "digest": own["digest"]}
         for one in (theirs["request"], own["request"]["id"], new_id())

@@ -86,7 +86,7 @@ def test_b57_others_are_told_who_and_when(cast: Cast, reviewer: PersonHttp, wait
     cast.dave.teams.add(cast.support)
     dave = PersonHttp(cast.dave)
     reviewer.decide(waiting, "approve").ok()
-    late = dave.decide(waiting, "reject", message="no")
+    late = dave.decide(waiting, "reject", message="Not now.")
     assert (late.status, late.code) == (409, "already_decided")
     assert late.json["by"] == "Bob"
     assert late.json["decided_at"].endswith("Z")

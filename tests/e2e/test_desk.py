@@ -31,7 +31,7 @@ def made(agent: AgentHttp, *, risk: str = "", effect: str = "", **fields: Any) -
 
 
 def reject(cast: Cast, row: ReviewRequest) -> None:
-    body = {"type": "reject", "version": 1, "digest": row.digest, "message": "No"}
+    body = {"type": "reject", "version": 1, "digest": row.digest, "message": "Not now."}
     PersonHttp(cast.bob).post(f"/requests/{row.pk}/decide", body).ok()
 
 

@@ -36,7 +36,8 @@ def test_what_one_decides_the_other_sees_without_reload(cast: Cast, agent: Agent
     alice.evaluate("window.stayed = true")
     begun = time.monotonic()
     PersonHttp(cast.bob).post(
-        f"/requests/{row.pk}/decide", {"type": "reject", "version": 1, "digest": row.digest, "message": "No"}
+        f"/requests/{row.pk}/decide",
+        {"type": "reject", "version": 1, "digest": row.digest, "message": "Not now."},
     ).ok()
     decided = time.monotonic()
     expect(alice.locator(f"#rq-{row.number} .gone-mark")).to_contain_text("Bob rejected", timeout=PATIENCE)
@@ -69,7 +70,8 @@ def test_what_happened_while_the_socket_was_away_is_told(cast: Cast, agent: Agen
     page.context.set_offline(True)
     page.evaluate("document.body['htmx-internal-data'].webSocket.socket.close(3000)")
     PersonHttp(cast.bob).post(
-        f"/requests/{row.pk}/decide", {"type": "reject", "version": 1, "digest": row.digest, "message": "No"}
+        f"/requests/{row.pk}/decide",
+        {"type": "reject", "version": 1, "digest": row.digest, "message": "Not now."},
     ).ok()
     page.context.set_offline(False)
     page.evaluate("document.body['htmx-internal-data'].webSocket.init()")
@@ -84,7 +86,8 @@ def test_a_stale_page_is_told_live_and_by_a_conflict_that_keeps_the_draft(
     is_live(page)
     page.fill("#n1", "Photo matches the claim.")
     PersonHttp(cast.alice).post(
-        f"/requests/{row.pk}/decide", {"type": "reject", "version": 1, "digest": row.digest, "message": "No"}
+        f"/requests/{row.pk}/decide",
+        {"type": "reject", "version": 1, "digest": row.digest, "message": "Not now."},
     ).ok()
     expect(page.locator("#live-banner .banner")).to_contain_text("Alice rejected", timeout=PATIENCE)
     expect(page.locator("#n1")).to_have_value("Photo matches the claim.")

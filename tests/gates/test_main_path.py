@@ -113,7 +113,7 @@ def test_siblings_settle_only_when_the_last_is_decided(agent: AgentHttp, bob_htt
     bob_http.decide(first, "approve").ok()
     assert agent.get(f"/pauses/{paused['id']}").ok()["state"] == "waiting"
     assert Resumption.objects.count() == 0
-    bob_http.decide(second, "reject").ok()
+    bob_http.decide(second, "reject", message="Not this one.").ok()
     settled = agent.get(f"/pauses/{paused['id']}").ok()
     assert [one["state"] for one in settled["tool_calls"]] == ["allowed", "denied"]
     assert Resumption.objects.count() == 1

@@ -146,7 +146,7 @@ def test_edited_arguments_are_handed_out(keeper: Keeper) -> None:
 @pytest.mark.parametrize(
     ("type_", "said", "state", "value"),
     [
-        ("reject", {"message": "no"}, "denied", None),
+        ("reject", {"message": "Not now."}, "denied", None),
         ("respond", {"value": None}, "skipped", "null"),
         ("respond", {"value": {"n": 0}}, "skipped", '{"n":0}'),
     ],

@@ -142,7 +142,7 @@ def test_nothing_is_added_to_its_requests_afterwards(agent: AgentHttp, cast: Cas
     bob = PersonHttp(cast.bob)
     request = paused["request"]["id"]
     question = bob.post(f"/requests/{request}/ask", {"text": "who?"}).ok(201)["id"]
-    bob.decide(paused, "reject", message="no").ok()
+    bob.decide(paused, "reject", message="Not now.").ok()
     agent.post(f"/branches/{Branch.objects.get(run=run).pk}/finish", {"result": None}).ok()
     assert erased(cast) == 1
     number = ReviewRequest.objects.get(pk=request).number

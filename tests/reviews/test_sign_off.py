@@ -87,7 +87,7 @@ def test_each_team_is_asked_in_its_turn(cast: Cast) -> None:
 
 def test_a_team_that_comes_later_may_reject_at_once(cast: Cast) -> None:
     _, one = waiting(cast)
-    assert PersonHttp(cast.dave).decide(one, "reject", message="no").ok()["state"] == "rejected"
+    assert PersonHttp(cast.dave).decide(one, "reject", message="Not now.").ok()["state"] == "rejected"
 
 
 def test_two_guardrails_that_ask_different_teams_ask_both(cast: Cast) -> None:
@@ -210,7 +210,7 @@ def test_a_stand_in_votes_in_the_place_of_another_while_it_lasts(cast: Cast) -> 
     with pytest.raises(NotFound):
         take_back(delegation_id=made.pk, member=cast.dave, actor=by(cast.dave))
     take_back(delegation_id=made.pk, member=cast.bob, actor=by(cast.bob))
-    assert dave.decide(one, "reject", message="no").status == 404
+    assert dave.decide(one, "reject", message="Not now.").status == 404
     assert len(said("votes.delegated")) == len(said("votes.taken_back")) == 1
     Delegation.objects.update(ended_at=None)
     Member.objects.filter(pk=cast.bob.pk).update(is_active=False)

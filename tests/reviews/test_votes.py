@@ -62,7 +62,7 @@ def test_the_same_again_is_told_so_and_changes_nothing(cast: Cast, verdict: str)
 def test_a_change_of_mind_counts_while_it_is_open(cast: Cast) -> None:
     one, bob = waiting(cast), PersonHttp(cast.bob)
     bob.decide(one, "approve").ok()
-    changed = bob.decide(one, "reject", message="no").ok()
+    changed = bob.decide(one, "reject", message="Not now.").ok()
     assert (changed["counted"], changed["needed"], changed["state"]) == (True, 2, "pending")
     assert ReviewRequest.objects.get().approvals == 0
     assert standing(one) == [("approve", "voted again"), ("reject", "")]
@@ -87,7 +87,7 @@ def test_who_changed_the_call_has_approved_it(cast: Cast) -> None:
     row = ReviewRequest.objects.get()
     now = {**one, "version": row.version, "digest": row.digest}
     assert bob.decide(now, "approve").code == "already_voted"
-    assert bob.decide(now, "reject", message="no").ok()["needed"] == 2
+    assert bob.decide(now, "reject", message="Not now.").ok()["needed"] == 2
 
 
 def test_four_eyes_who_changed_it_has_not_approved_it(cast: Cast) -> None:

@@ -205,7 +205,7 @@ def test_no_to_one_exact_call_beats_a_rule_in_the_same_run(
     agent: AgentHttp, bob: PersonHttp, cast: Cast
 ) -> None:
     run = agent.run()["id"]
-    bob.decide(propose(agent, run=run), "reject", message="no").ok()
+    bob.decide(propose(agent, run=run), "reject", message="Not now.").ok()
     policy(cast.support, {**ASK, "action": "allow"})
     one = propose(agent, run=run)
     assert (one["state"], one["because"]["kind"]) == ("waiting", "rejection")

@@ -104,14 +104,14 @@ def test_it_frees_nothing_that_waits_for_more(stage: Stage, asked: list[Any]) ->
     policy(stage.cast.support, {"name": "Held", "tool": "look", "action": "require"})
     assert work() == 1
     assert stage.now(stricter)["state"] == "waiting"
-    stage.bob.decide(stricter, "reject").ok()
+    stage.bob.decide(stricter, "reject", message="Not now.").ok()
     policy(stage.cast.support, {"name": "Looks", "tool": "look", "action": "allow"})
     failing = stage.paused(checks=[{"name": "Sum", "status": "failed"}])
     assert work() == 1
     assert stage.now(failing)["state"] == "waiting"
-    stage.bob.decide(failing, "reject").ok()
+    stage.bob.decide(failing, "reject", message="Not now.").ok()
     faster = stage.paused()
-    stage.bob.decide(faster, "reject").ok()
+    stage.bob.decide(faster, "reject", message="Not now.").ok()
     assert work() == 1
     assert stage.now(faster)["state"] == "denied"
 

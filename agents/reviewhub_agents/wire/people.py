@@ -62,7 +62,8 @@ class DecideBody(Wire):
     """`POST /requests/{request}/decide` with an Idempotency-Key. `version` and `digest` are those shown.
 
     `value` is the answer of a respond (any JSON: also null, false, 0 and ""), or the result of a call that
-    happened; `was_given("value")` tells an answer null from no answer.
+    happened; `was_given("value")` tells an answer null from no answer. A rejection needs a `message`, an approval of
+    a request that has a `confirm_with` needs `confirm`; else it is refused with 422.
     """
 
     type: VerdictField
@@ -70,9 +71,14 @@ class DecideBody(Wire):
     digest: Digest
     changes: Changes = []
     value: Json = None
-    message: Text = ""
+    message: Text = Field(
+        default="", description="What the agent is told. A rejection needs at least one sentence here."
+    )
     note: Text = ""
-    confirm: Label | None = None
+    confirm: Label | None = Field(
+        default=None,
+        description="The request's `confirm_with`, or after an edit the word that the refusal names.",
+    )
     remember: Remember | None = None
 
     @model_validator(mode="after")
@@ -106,7 +112,7 @@ class BulkDecision(DecideBody):
 
 
 class BulkDecideBody(Wire):
-    """`POST /requests/decide`."""
+    """`POST /requests/decide`. What one list lets run is of one tool, and of low risk without a failed check."""
 
     decisions: Annotated[list[BulkDecision], Field(min_length=1, max_length=MAX_BULK)]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import uuid
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import HttpResponse, QueryDict
@@ -19,6 +20,7 @@ from reviewhub.api.problems import problem_of
 from reviewhub.core.errors import Forbidden, Invalid, NotFound, ReviewHubError
 from reviewhub.gates.receipts import receipts_of
 from reviewhub.reviews.ask import ask
+from reviewhub.reviews.assurance import OneByOne, check_one_tool, lets_run
 from reviewhub.reviews.claim import claim
 from reviewhub.reviews.comment import comment
 from reviewhub.reviews.decide import decide
@@ -143,30 +145,66 @@ class BulkDecide(RequestView):
         responses={200: wire.BulkDecideOut, 422: wire.BulkDecideOut},
     )
     def post(self, request: Request) -> HttpResponse:
-        """Several answers, each naming its request, each in a transaction of its own; 422 when none counted."""
-        key, body = key_of(request), read_tree(request)
-        parsed = body.read(wire.BulkDecideBody)
-        results = [self._one(request, entry, key) for entry in parsed.decisions]
+        """Several answers, each naming its request, each in a transaction of its own; 422 when none counted.
+
+        What one list lets run is of one tool, and each of it of low risk without a failed check; an entry that lets
+        something else run is refused with `one_by_one`.
+        """
+        key, entries = key_of(request), read_tree(request).read(wire.BulkDecideBody).decisions
+        named = [self._named(request, entry) for entry in entries]
+        barred = _barred(named)
+        results = [_one(request, one, key, barred) for one in named]
         some = any(result.status == 200 for result in results)
         return answer(wire.BulkDecideOut(results=results), status=200 if some else 422)
 
-    def _one(self, request: Request, entry: wire.BulkDecision, key: str) -> wire.BulkResult:
-        tree = {name: value for name, value in entry.to_tree().items() if name != "request"}
+    def _named(self, request: Request, entry: wire.BulkDecision) -> Named:
         try:
-            row, caller = self.found(request, entry.request, Action.REQUEST_DECIDE)
-            out = decide(
-                request_id=row.pk,
-                member=caller.member,
-                body=wire.DecideBody.from_tree(tree),
-                body_digest=canonical.body_digest(tree),
-                key=key,
-                actor=actor_of(request, caller),
-            )
+            return Named(entry, self.found(request, entry.request, Action.REQUEST_DECIDE))
         except ReviewHubError as refusal:
-            problem = problem_of(refusal)
-            shown = wire.Problem.from_text(canonical.dumps(problem.body()))
-            return wire.BulkResult(request=entry.request, status=problem.status, problem=shown)
-        return wire.BulkResult(request=entry.request, status=200, result=out)
+            return Named(entry, refusal)
+
+
+@dataclass(frozen=True)
+class Named:
+    """One entry of a bulk with the request that it names and who decides it, or why nobody does."""
+
+    entry: wire.BulkDecision
+    found: tuple[ReviewRequest, MemberCaller] | ReviewHubError
+
+
+def _barred(named: Sequence[Named]) -> OneByOne | None:
+    """Why nothing is let run by this list; what the person may not decide counts for nothing."""
+    rows = [one.found[0] for one in named if isinstance(one.found, tuple) and lets_run(one.entry.type)]
+    try:
+        check_one_tool(rows)
+    except OneByOne as refusal:
+        return refusal
+    return None
+
+
+def _one(request: Request, named: Named, key: str, barred: OneByOne | None) -> wire.BulkResult:
+    entry = named.entry
+    tree = {name: value for name, value in entry.to_tree().items() if name != "request"}
+    try:
+        if isinstance(named.found, ReviewHubError):
+            raise named.found
+        if barred is not None and lets_run(entry.type):
+            raise barred
+        row, caller = named.found
+        out = decide(
+            request_id=row.pk,
+            member=caller.member,
+            body=wire.DecideBody.from_tree(tree),
+            body_digest=canonical.body_digest(tree),
+            key=key,
+            actor=actor_of(request, caller),
+            is_together=True,
+        )
+    except ReviewHubError as refusal:
+        problem = problem_of(refusal)
+        shown = wire.Problem.from_text(canonical.dumps(problem.body()))
+        return wire.BulkResult(request=entry.request, status=problem.status, problem=shown)
+    return wire.BulkResult(request=entry.request, status=200, result=out)
 
 
 class Claim(RequestView):

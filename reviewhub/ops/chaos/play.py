@@ -31,8 +31,10 @@ from reviewhub.ops.chaos.worker import Worker
 from reviewhub.ops.first_start import add_person
 from reviewhub.policies.defaults import NOTE, first_policy
 from reviewhub.policies.publish import publish
+from reviewhub.reviews.assurance import word_needed
 from reviewhub.reviews.decide import decide
 from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.requirement import Stored
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import ToolCall
 
@@ -176,7 +178,9 @@ def _verdict(row: ReviewRequest, seen: Witnessed) -> dict[str, Any]:
     if row.kind != ReviewRequest.Kind.UNKNOWN:
         if row.tool_call.tool_name == "rh.ask":
             return {"type": "respond", "value": "Go on."}
-        return {"type": "approve"}
+        needed = Stored.model_validate_json(row.requirement).requirement
+        word = word_needed(row, needed, sentence=row.sentence, risk=row.risk)
+        return {"type": "approve", **({"confirm": word} if word else {})}
     key = row.tool_call.idempotency_key
     if seen.done[key]:
         return {"type": "happened", "value": canonical.plain(canonical.reread(seen.results[key]))}
