@@ -21,6 +21,12 @@ class PasswordChanged(Payload):
     name: str
 
 
+@kind("person.password_refused", says="A wrong password was given to change that of {name}")
+class PasswordRefused(Payload):
+    name: str
+    address: str
+
+
 @kind("member.invited", says="{actor} invited {name} as {role}")
 class MemberInvited(Payload):
     name: str

@@ -17,7 +17,7 @@ from reviewhub.accounts.models import Person
 from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.accounts.queries import active_memberships
 from reviewhub.core.clock import now
-from reviewhub.core.errors import Invalid
+from reviewhub.core.errors import Invalid, SlowDown
 from reviewhub.web.forms import check_form
 from reviewhub.web.oops import oops
 from reviewhub.web.render import shell
@@ -73,12 +73,16 @@ def password(request: HttpRequest) -> HttpResponse:
         )
     except Invalid as error:
         return _page(request, person, error.errors)
+    except SlowDown as error:
+        return _page(request, person, [{"path": "/old", "message": error.message}], error.status)
     update_session_auth_hash(request, person)
     messages.success(request, "Your password is changed. Every other session of yours has ended.")
     return redirect(way_on(request) or "/account")
 
 
-def _page(request: HttpRequest, person: Person, errors: Sequence[Mapping[str, str]] = ()) -> HttpResponse:
+def _page(
+    request: HttpRequest, person: Person, errors: Sequence[Mapping[str, str]] = (), status: int = 422
+) -> HttpResponse:
     """The account; `errors` say at which field of the password form."""
     memberships = active_memberships(person)
     first = memberships[0] if memberships else None
@@ -95,4 +99,4 @@ def _page(request: HttpRequest, person: Person, errors: Sequence[Mapping[str, st
         "next": way_on(request) if person.must_change_password else "",
     }
     template = "web/new_password.html" if person.must_change_password or first is None else "web/account.html"
-    return render(request, template, context, status=422 if errors else 200)
+    return render(request, template, context, status=status if errors else 200)
