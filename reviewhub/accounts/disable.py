@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from django.db import transaction
-from django.db.models import F
 
 from reviewhub.accounts.admins import lock_member, require_another_admin
 from reviewhub.accounts.kinds import MemberDisabled
-from reviewhub.accounts.models import Member, Person, Role
+from reviewhub.accounts.models import Member, Role
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
+from reviewhub.core.clock import now
 
 
 @transaction.atomic
 def disable(*, member: Member, actor: Actor) -> Member:
-    """Ends what `member` may do in its workspace, and every session of the person.
+    """Ends what `member` may do in its workspace; none of their sessions of before counts there any more.
 
-    Who belongs to another workspace too signs in again and finds that one only. Sockets end by the event.
+    In other workspaces their sessions go on: nobody here has a say there. Sockets end by the event.
     Somebody disabled already stays so, and nothing is recorded.
 
     Raises:
@@ -28,8 +28,8 @@ def disable(*, member: Member, actor: Actor) -> Member:
     if row.role == Role.ADMIN:
         require_another_admin(row)
     row.is_active = False
-    row.save(update_fields=["is_active"])
-    Person.objects.filter(pk=row.person_id).update(session_epoch=F("session_epoch") + 1)
+    row.sessions_since = now()
+    row.save(update_fields=["is_active", "sessions_since"])
     record(
         "member.disabled",
         workspace_id=row.workspace_id,

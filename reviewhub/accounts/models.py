@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import models
 from django.db.models import Q
-from django.utils.crypto import salted_hmac
 
 from reviewhub.accounts.fields import FoldedName
 from reviewhub.core.ids import uuid7
@@ -32,8 +32,6 @@ class Person(AbstractBaseUser):
     name = models.CharField(max_length=120)
     is_active = models.BooleanField(default=True)
     must_change_password = models.BooleanField(default=False)
-    # Part of what a session is checked against: counting it up ends every session of the person.
-    session_epoch = models.PositiveIntegerField(default=0)
     single_keys = models.BooleanField(default=True)
     theme = models.CharField(max_length=5, blank=True, choices=[("light", "light"), ("dark", "dark")])
     created_at = models.DateTimeField(auto_now_add=True)
@@ -44,12 +42,6 @@ class Person(AbstractBaseUser):
 
     def __str__(self) -> str:
         return self.name
-
-    def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """What sessions carry: it changes with the password and with `session_epoch`."""
-        salt = "reviewhub.accounts.models.Person.session"
-        value = f"{self.session_epoch}:{self.password}"
-        return salted_hmac(salt, value, secret=secret, algorithm="sha256").hexdigest()
 
 
 class Workspace(models.Model):
@@ -99,6 +91,8 @@ class Member(models.Model):
     role = models.CharField(max_length=10, choices=Role.choices)
     teams: models.ManyToManyField[Team, Any] = models.ManyToManyField(Team, related_name="members")
     is_active = models.BooleanField(default=True)
+    # A session in which the password was last shown before this may nothing in the workspace.
+    sessions_since = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -109,6 +103,12 @@ class Member(models.Model):
 
     def __str__(self) -> str:
         return f"{self.person.name} ({self.role})"
+
+    def takes(self, signed_in_at: datetime | None) -> bool:
+        """Whether a session in which the password was last shown then counts in this workspace."""
+        if self.sessions_since is None:
+            return True
+        return signed_in_at is not None and signed_in_at > self.sessions_since
 
 
 class Delegation(models.Model):

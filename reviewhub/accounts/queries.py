@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 
 from django.db.models import Count, Q, QuerySet
 
@@ -25,6 +26,17 @@ def active_memberships(person: Person) -> list[Member]:
         return []
     rows = Member.objects.filter(person=person, person__is_active=True, is_active=True)
     return list(rows.select_related("person", "workspace").order_by("workspace__name", "workspace__slug"))
+
+
+def memberships_in(person: Person, signed_in_at: datetime | None) -> list[Member]:
+    """Where `person` may act now in a session in which they last showed their password then."""
+    return [one for one in active_memberships(person) if one.takes(signed_in_at)]
+
+
+def joined_first(person: Person) -> uuid.UUID | None:
+    """The membership that `person` had first, perhaps ended by now."""
+    rows = Member.objects.filter(person=person).order_by("created_at", "id")
+    return rows.values_list("pk", flat=True).first()
 
 
 def members_of(workspace_id: uuid.UUID) -> QuerySet[Member]:

@@ -2,7 +2,8 @@
 
 An agent's key says workspace, agent and environment. A person may belong to several workspaces: endpoints about one
 thing take the membership of that thing's workspace (`caller_in`), lists take `?workspace=<slug>` or the header
-`ReviewHub-Workspace`, which may be left out by who belongs to one only.
+`ReviewHub-Workspace`. Left out, it is the workspace that the person joined first: so nobody changes what a person's
+scripts do by inviting them elsewhere.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from rest_framework.throttling import SimpleRateThrottle
 from reviewhub.accounts.actors import actor_for, signed_in_at
 from reviewhub.accounts.models import AgentKey, Member, Person
 from reviewhub.accounts.permissions import AgentCaller, Caller, MemberCaller
-from reviewhub.accounts.queries import active_memberships, key_behind
+from reviewhub.accounts.queries import joined_first, key_behind, memberships_in
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import DbNow
 from reviewhub.core.errors import Forbidden, Invalid, NotFound
@@ -50,19 +51,24 @@ class Visitor:
     slug: str = ""
 
     def caller(self) -> MemberCaller:
-        """The membership that the request chose, or the only one.
+        """The membership that the request chose, or the one that the person had first.
 
         Raises:
             NotFound: no such workspace, or the person has no (active) membership there.
-            Invalid: several workspaces, and the request names none.
+            Invalid: the request names no workspace, and the person is no more in the one that they joined first.
         """
         if self.slug:
             return self._of([one for one in self.memberships if one.workspace.slug == self.slug])
-        if len(self.memberships) > 1:
+        first = joined_first(self.person)
+        found = [one for one in self.memberships if one.pk == first]
+        if self.memberships and not found:
+            # Not another one in its place: a script would go on in it without a word.
             raise Invalid.at(
-                "/workspace", "You belong to several workspaces; name one by its slug.", "missing"
+                "/workspace",
+                "You are not in the workspace any more that you joined first; name another by its slug.",
+                "missing",
             )
-        return self._of(list(self.memberships))
+        return self._of(found)
 
     def caller_in(self, workspace_id: uuid.UUID) -> MemberCaller:
         """The membership of that workspace; NotFound without one, or when the request chose another workspace."""
@@ -94,7 +100,6 @@ class AgentKeyAuthentication(BaseAuthentication):
             raise AuthenticationFailed("This is not a key, or it was revoked.")
         _note_use(key)
         caller = AgentCaller(key=key, agent=key.agent)
-        request.caller = caller  # type: ignore[attr-defined]
         return caller, caller
 
     def authenticate_header(self, request: Request) -> str:
@@ -119,12 +124,8 @@ class PersonAuthentication(SessionAuthentication):
         if person.must_change_password:
             raise PasswordChangeDue()
         slug = request.query_params.get("workspace") or request.headers.get(WORKSPACE_HEADER) or ""
-        visitor = Visitor(person=person, memberships=tuple(active_memberships(person)), slug=slug)
-        chosen = len(visitor.memberships) == 1 or any(
-            one.workspace.slug == slug for one in visitor.memberships
-        )
-        request.caller = visitor.caller() if chosen else None  # type: ignore[attr-defined]
-        return person, visitor
+        memberships = memberships_in(person, signed_in_at(request._request.session))
+        return person, Visitor(person=person, memberships=tuple(memberships), slug=slug)
 
 
 def signed_in(request: Request) -> Person | None:

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.utils.crypto import constant_time_compare
 
+from reviewhub.accounts.actors import signed_in_at
 from reviewhub.accounts.models import Person, Workspace
 from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.accounts.queries import active_member
@@ -20,7 +21,7 @@ _SESSION_KEY = re.compile(r"[a-z0-9]{32}")
 def visitor(scope: dict[str, Any], slug: str) -> MemberCaller | None:
     """The signed-in person as a member of the workspace, as they are now.
 
-    None when they are no member, were disabled, or signed out since the socket opened.
+    None when they are no member, were disabled since they signed in, or signed out since the socket opened.
     """
     person = scope.get("user")
     if not isinstance(person, Person) or not _session_lives(scope):
@@ -29,7 +30,9 @@ def visitor(scope: dict[str, Any], slug: str) -> MemberCaller | None:
     if workspace is None:
         return None
     member = active_member(person_id=person.pk, workspace_id=workspace)
-    return MemberCaller(member) if member is not None else None
+    if member is None or not member.takes(signed_in_at(scope["session"])):
+        return None
+    return MemberCaller(member)
 
 
 def is_signed_in(session_key: str) -> bool:

@@ -58,14 +58,21 @@ def check_answer(
         SignInAgain: it needs the password once more.
     """
     check_words(body.type, body.message)
-    if is_together and lets_run(body.type) and not _may_run_together(row):
-        raise OneByOne
-    check_signed_in(requirement, body, actor)
+    check_before(row, requirement, body, actor, is_together=is_together)
     if body.type not in APPROVING:
         return
     word = word_needed(row, requirement, sentence=row.sentence, risk=row.risk)
     if word and (body.confirm or "").strip() != word:
         raise Invalid.at("/confirm", f"Type “{word}” to confirm what is about to run.", "confirm")
+
+
+def check_before(
+    row: ReviewRequest, requirement: Requirement, body: wire.DecideBody, actor: Actor, *, is_together: bool
+) -> None:
+    """Of that what an edit needs by the request as it was, too. Raises OneByOne and SignInAgain as `check_answer`."""
+    if is_together and lets_run(body.type) and not _may_run_together(row):
+        raise OneByOne
+    check_signed_in(requirement, body, actor)
 
 
 def check_words(type_: str, message: str) -> None:

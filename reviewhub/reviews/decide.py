@@ -24,7 +24,7 @@ from reviewhub.core.idempotency import answered, claim
 from reviewhub.core.text import check_text
 from reviewhub.policies.rules import Verdict
 from reviewhub.reviews import edit as edits
-from reviewhub.reviews.assurance import check_answer, check_signed_in
+from reviewhub.reviews.assurance import check_answer, check_before
 from reviewhub.reviews.conclude import CALL_STATE, conclude
 from reviewhub.reviews.errors import Expired, NotAllowedHere, NotEligible, NotYours
 from reviewhub.reviews.holder import holder
@@ -147,7 +147,7 @@ def _decide(
     turn = tally(stored.requirement, votes_of(row), version=row.version).turn
     _check_voter(locked, stored, member, body, turn)
     if edit is not None:
-        check_signed_in(stored.requirement, body, actor)
+        check_before(row, stored.requirement, body, actor, is_together=is_together)
         stored, turn = edits.apply(locked=locked, edit=edit, member=member, actor=actor), 0
     check_answer(row, stored.requirement, body, actor, is_together=is_together)
     place = _place(locked, stored, member)

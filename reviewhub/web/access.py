@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, TypeVar, overload
 from urllib.parse import quote
 
@@ -28,11 +29,22 @@ View = Callable[..., HttpResponseBase]
 Again = Callable[..., HttpResponse]
 
 
-def enter(person: Person, slug: str) -> MemberCaller:
-    """The person as a member of the workspace. Raises NotFound when they are none (any more)."""
+class SessionEnded(Exception):
+    """The session does not count in this workspace any more."""
+
+
+def enter(person: Person, slug: str, signed_in_at: datetime | None) -> MemberCaller:
+    """The person as a member of the workspace, in a session in which they last showed their password then.
+
+    Raises:
+        SessionEnded: they were disabled here since.
+        NotFound: they are no member.
+    """
     members = Member.objects.select_related("workspace", "person")
-    member = members.filter(workspace__slug=slug, person=person, is_active=True).first()
-    if member is None:
+    member = members.filter(workspace__slug=slug, person=person).first()
+    if member is not None and not member.takes(signed_in_at):
+        raise SessionEnded
+    if member is None or not member.is_active:
         raise NotFound
     return MemberCaller(member)
 
@@ -71,18 +83,20 @@ def page(
         def run(request: HttpRequest, slug: str, **rest: Any) -> HttpResponseBase:
             person = request.user
             if not isinstance(person, Person):
-                return redirect(f"/signin?next={quote(request.get_full_path())}")
+                return _to_sign_in(request)
             if person.must_change_password:
                 return redirect(f"/account?next={quote(request.get_full_path())}")
             caller: MemberCaller | None = None
             try:
-                caller = enter(person, slug)
+                caller = enter(person, slug, signed_in_at(request.session))
                 if of is None:
                     require(caller, action, Target(workspace_id=caller.workspace_id))
                     return filled(request, caller, **rest)
                 thing, target = of(caller, **rest)
                 require(caller, action, target)
                 return filled(request, caller, thing)
+            except SessionEnded:
+                return _to_sign_in(request)
             except Forbidden as error:
                 return refused(request, caller, action, error) if caller else oops(request, error)
             except ReviewHubError as error:
@@ -92,6 +106,10 @@ def page(
         return run
 
     return wrap
+
+
+def _to_sign_in(request: HttpRequest) -> HttpResponse:
+    return redirect(f"/signin?next={quote(request.get_full_path())}")
 
 
 def posted(view: View) -> View:

@@ -12,10 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
+from reviewhub.accounts.actors import signed_in_at
 from reviewhub.accounts.change_password import change_password
 from reviewhub.accounts.models import Person
 from reviewhub.accounts.permissions import MemberCaller
-from reviewhub.accounts.queries import active_memberships
+from reviewhub.accounts.queries import memberships_in
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Invalid, SlowDown
 from reviewhub.web.forms import check_form
@@ -84,7 +85,7 @@ def _page(
     request: HttpRequest, person: Person, errors: Sequence[Mapping[str, str]] = (), status: int = 422
 ) -> HttpResponse:
     """The account; `errors` say at which field of the password form."""
-    memberships = active_memberships(person)
+    memberships = memberships_in(person, signed_in_at(request.session))
     first = memberships[0] if memberships else None
     context = {
         "nav": "account",

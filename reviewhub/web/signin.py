@@ -12,9 +12,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from reviewhub.accounts.actors import mark_signed_in
+from reviewhub.accounts.actors import mark_signed_in, signed_in_at
 from reviewhub.accounts.models import Person
-from reviewhub.accounts.queries import active_memberships
+from reviewhub.accounts.queries import memberships_in
 from reviewhub.accounts.sign_in import sign_in
 from reviewhub.core.errors import ReviewHubError
 from reviewhub.web.forms import check_form, words
@@ -65,7 +65,7 @@ def home(request: HttpRequest) -> HttpResponse:
     person = request.user
     if not isinstance(person, Person):
         return redirect("/signin")
-    memberships = active_memberships(person)
+    memberships = memberships_in(person, signed_in_at(request.session))
     if not memberships:
         logout(request)
         return redirect("/signin")

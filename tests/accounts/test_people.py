@@ -23,6 +23,7 @@ from reviewhub.accounts.set_teams import set_teams
 from reviewhub.audit.models import Event
 from reviewhub.core.actors import SYSTEM
 from reviewhub.core.errors import Invalid, ReviewHubError
+from reviewhub.live.visitor import visitor
 from tests.cast import ALICE, PASSWORD, Cast, caller, make_cast, member
 
 
@@ -148,21 +149,30 @@ class TestChanges:
 
 @pytest.mark.django_db
 class TestDisable:
-    def test_it_ends_every_session_for_good(self, cast: Cast) -> None:
+    def test_it_ends_what_sessions_may_do_here_for_good_and_nothing_elsewhere(self, cast: Cast) -> None:
+        elsewhere = Member.objects.create(workspace=cast.other, person=cast.bob.person, role=Role.REVIEWER)
         client = Client()
-        assert client.login(username="bob@example.com", password=PASSWORD)
+        shown = {"email": "bob@example.com", "password": PASSWORD}
+        client.post("/signin", shown)
         before = caller(cast.bob)
-        assert client.session.get("_auth_user_id")
-        disable(member=cast.bob, actor=ALICE)
-        enable(member=cast.bob, actor=ALICE)
-        from django.contrib.auth import get_user
-        from django.test import RequestFactory
 
-        request = RequestFactory().get("/")
-        request.session = client.session
-        assert get_user(request).is_anonymous
+        def reach() -> list[int]:
+            pages = [f"/{slug}/queue" for slug in ("northwind", "contoso")]
+            lists = [f"/api/v1/requests?workspace={slug}" for slug in ("northwind", "contoso")]
+            return [client.get(path).status_code for path in (*pages, *lists)]
+
+        assert reach() == [200, 200, 200, 200]
+        disable(member=cast.bob, actor=ALICE)
+        assert reach() == [302, 200, 404, 200]
+        enable(member=cast.bob, actor=ALICE)
+        assert reach() == [302, 200, 404, 200]
+        scope = {"user": cast.bob.person, "session": client.session}
+        assert (visitor(scope, "northwind"), visitor(scope, "contoso")) == (None, caller(elsewhere))
+        client.post("/signin", shown)
+        assert reach() == [200, 200, 200, 200]
         assert before.member.is_active, "a caller is a look at one moment"
-        assert said() == ["Alice disabled Bob", "Alice enabled Bob again"]
+        told = [one for one in said() if one.startswith("Alice")]
+        assert told == ["Alice disabled Bob", "Alice enabled Bob again"]
 
     def test_who_is_disabled_may_nothing(self, cast: Cast) -> None:
         disable(member=cast.bob, actor=ALICE)

@@ -169,15 +169,20 @@ class TestPeople:
         answer = client.post("/who", data=b"{}", content_type="application/json", **with_key(text))
         assert answer.status_code == 200
 
-    def test_who_belongs_to_several_names_one(self, cast: Cast) -> None:
-        Member.objects.create(workspace=cast.other, person=cast.bob.person, role=Role.REVIEWER)
+    def test_who_names_no_workspace_means_the_one_they_joined_first(self, cast: Cast) -> None:
+        """Whoever invites them: their scripts go on as they were, or say that they cannot."""
         client = signed_in(cast.bob)
-        assert client.get("/who").json()["errors"][0]["path"] == "/workspace"
+        theirs = Member.objects.create(workspace=cast.other, person=cast.bob.person, role=Role.REVIEWER)
+        assert client.get("/who").json()["workspace"] == str(cast.workspace.pk)
         assert client.get("/who?workspace=contoso").json()["workspace"] == str(cast.other.pk)
         named = client.get("/who", headers={"ReviewHub-Workspace": "northwind"})
         assert named.json()["workspace"] == str(cast.workspace.pk)
         assert client.get(f"/thing/{cast.other.pk}").status_code == 200
         assert client.get(f"/thing/{cast.other.pk}?workspace=northwind").status_code == 404
+        Member.objects.filter(pk=cast.bob.pk).update(is_active=False)
+        refused = client.get("/who")
+        assert (refused.status_code, refused.json()["errors"][0]["path"]) == (422, "/workspace")
+        assert client.get("/who?workspace=contoso").json()["workspace"] == str(theirs.workspace_id)
 
     def test_another_workspace_is_not_found(self, cast: Cast) -> None:
         client = signed_in(cast.mallory)
