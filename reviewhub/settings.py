@@ -122,10 +122,11 @@ def _database(url: str) -> dict[str, object]:
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
                 # NORMAL can lose a consumed grant at power loss; recursive_triggers is the second guard of append-only
-                # rows against INSERT OR REPLACE, the first one holds on connections without it, too.
+                # rows against INSERT OR REPLACE, the first one holds on connections without it, too; secure_delete
+                # overwrites what is freed, or an erased text would stand in the file until its place is used again.
                 "init_command": (
                     "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA recursive_triggers=ON;"
-                    "PRAGMA foreign_keys=ON;"
+                    "PRAGMA foreign_keys=ON;PRAGMA secure_delete=ON;"
                 ),
             },
             # A file, since worker processes and threads of the tests must see the same rows.

@@ -41,13 +41,13 @@ def erase(*, workspace_id: uuid.UUID, event_ids: Sequence[int], actor: Actor, be
     erased = list(rows.select_for_update(of=("self",)).values_list("event_id", flat=True))
     if not erased:
         return 0
-    EventPayload.objects.filter(event_id__in=erased).update(
-        salt=b"", actor_name="", sentence="", body="", erased_at=clock.now()
-    )
-    record(
+    by = record(
         "audit.erased",
         workspace_id=workspace_id,
         actor=actor,
         data=AuditErased(because=because, event_ids=erased),
+    )
+    EventPayload.objects.filter(event_id__in=erased).update(
+        salt=b"", actor_name="", sentence="", body="", erased_at=clock.now(), erased_by=by.pk
     )
     return len(erased)

@@ -72,7 +72,8 @@ class Event(models.Model):
 class EventPayload(models.Model):
     """The erasable half of an event: names, sentence, data and the salt that its leaf was made with.
 
-    The only UPDATE that the triggers let through is the erasure itself (everything empty, `erased_at` set).
+    The only UPDATE that the triggers let through is the erasure itself: everything empty, `erased_at` set, and
+    `erased_by` the event that names this one among what it erased.
     """
 
     event = models.OneToOneField(Event, on_delete=models.PROTECT, primary_key=True, related_name="payload")
@@ -81,6 +82,8 @@ class EventPayload(models.Model):
     sentence = models.TextField()
     body = models.TextField()
     erased_at = models.DateTimeField(null=True)
+    # The event's id, without a foreign key like all ids here; what was erased before there was this field has none.
+    erased_by = models.BigIntegerField(null=True)
 
     def __str__(self) -> str:
         return self.sentence

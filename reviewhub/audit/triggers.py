@@ -30,7 +30,8 @@ _FUNCTION: Final = "reviewhub_refuse"
 class Guard:
     """One table whose rows are never changed and never removed.
 
-    `keys` are the columns of its primary key and of each unique constraint, with spaces between. On SQLite an INSERT OR
+    `keys` are the columns of its primary key and of each unique constraint, with spaces between, and ` WHERE ` with its
+    condition for one that has any. On SQLite an INSERT OR
     REPLACE takes away the row that has one of them, and no trigger of a DELETE fires on a connection without the pragma
     recursive_triggers, which anybody's program is. So an INSERT of a key that is there is refused before.
 
@@ -46,9 +47,20 @@ class Guard:
     as_it_is: str = ""
 
 
+# What an event says is emptied by another one that names it, in the same workspace. A hold of its run bars that.
+# `event_ids` are the last of what an erasure's body says, so nothing but numbers stands behind the bracket.
+_NAMED: Final = " OR ".join(
+    f"p.body LIKE '%\"event_ids\":[{before}' || OLD.event_id || '{after}%'"
+    for before in ("", "%,")
+    for after in (",", "]")
+)
 _ERASURE: Final = (
-    "OLD.erased_at IS NULL AND NEW.erased_at IS NOT NULL AND NEW.event_id = OLD.event_id"
+    "OLD.erased_at IS NULL AND NEW.erased_at IS NOT NULL AND NEW.event_id = OLD.event_id"  # noqa: S608  all of it is here
     " AND length(NEW.salt) = 0 AND NEW.actor_name = '' AND NEW.sentence = '' AND NEW.body = ''"
+    " AND EXISTS (SELECT 1 FROM audit_event e JOIN audit_event by_one ON by_one.workspace_id = e.workspace_id"
+    " JOIN audit_eventpayload p ON p.event_id = by_one.id"
+    " WHERE e.id = OLD.event_id AND by_one.id = NEW.erased_by AND by_one.kind = 'audit.erased'"
+    f" AND ({_NAMED}) AND NOT EXISTS (SELECT 1 FROM checkpoints_hold h WHERE h.run_id = e.run_id))"
 )
 
 # A blob's bytes go to a blob store, and the row says where; or they come back. They are never in neither.
@@ -119,6 +131,19 @@ _MARK_EMPTIED: Final = _emptied(
     {"step": "''", "note": "''"},
     "version_id number status created_at",
 )
+_VOTE: Final = "id request_id member_id name verdict version digest seats for_teams in_place_of created_at"
+_VOTE_EMPTIED: Final = _emptied(
+    "(SELECT q.run_id FROM reviews_reviewrequest q WHERE q.id = OLD.request_id)",
+    {"message": "''", "note": "''"},
+    f"{_VOTE} voided_at voided_because",
+)
+# A vote that is void stays so, and what it said stays, too.
+_VOTE_VOIDED: Final = " AND ".join(
+    [
+        "OLD.voided_at IS NULL AND NEW.voided_at IS NOT NULL",
+        *(f"NEW.{name} = OLD.{name}" for name in f"{_VOTE} message note".split()),
+    ]
+)
 
 # Tables of the apps above are named as text: the audit app does not import them.
 # How many checkpoints a removal says went: as many as it has tombstones of, and of none of these the row is there.
@@ -153,6 +178,12 @@ GUARDS: Final = (
     Guard(table="policies_knowntool", keys=("id", "version_id agent_id name")),
     Guard(table="policies_policyversion", keys=("id", "workspace_id number")),
     Guard(table="standing_standinguse", keys=("id", "tool_call_id", "standing_id number")),
+    Guard(
+        table="reviews_review",
+        keys=("id", "request_id member_id WHERE voided_at IS NULL"),
+        unless=f"({_VOTE_VOIDED}) OR ({_VOTE_EMPTIED})",
+    ),
+    Guard(table="toolcalls_attempt", keys=("id", "tool_call_id number", "tool_call_id key_hash")),
     Guard(table="toolcalls_callversion", keys=("id", "tool_call_id version"), unless=_VERSION_EMPTIED),
     Guard(table="toolcalls_decision", keys=("id", "request_id"), unless=_DECISION_EMPTIED),
 )
@@ -276,7 +307,9 @@ def _is_there(guard: Guard) -> str:
     """Whether a new row would take the place of another. Tables without an integer key have a row number besides."""
     found = []
     for key in (*guard.keys, "rowid"):
-        same = " AND ".join(f"{name} = NEW.{name}" for name in key.split())
+        names, _, where = key.partition(" WHERE ")
+        same = " AND ".join(f"{name} = NEW.{name}" for name in names.split())
+        same += f" AND {where} AND NEW.{where}" if where else ""
         found.append(f"EXISTS (SELECT 1 FROM {guard.table} WHERE {same})")  # noqa: S608
     return " OR ".join(found)
 

@@ -13,6 +13,7 @@ from django.db.models import F
 
 from reviewhub.core import clock
 from reviewhub.core.clock import DbNow
+from reviewhub.deliveries.folder import forget
 from reviewhub.deliveries.models import Email
 
 log = logging.getLogger(__name__)
@@ -45,7 +46,9 @@ def send(email_id: uuid.UUID) -> bool:
     except (SMTPException, OSError) as error:
         _failed(email, error)
         return False
-    Email.objects.filter(pk=email_id).update(sent_at=DbNow(), next_at=None, error="")
+    if not Email.objects.filter(pk=email_id).update(sent_at=DbNow(), next_at=None, error=""):
+        # It was erased meanwhile, and so is what has just been written to the mail folder.
+        forget(lambda words: words.split() == email.body.split())
     return True
 
 

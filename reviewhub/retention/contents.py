@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db.models import Model, Q, QuerySet
 
 from reviewhub.core.models import IdempotencyKey
+from reviewhub.deliveries import folder
 from reviewhub.deliveries.models import Email
 from reviewhub.gates.rewrite_once import scope_of
 from reviewhub.hosting.models import Record
@@ -93,13 +94,24 @@ def forget_names(run: Run) -> None:
 def forget_mails(run: Run) -> int:
     """Removes the e-mails about the run's requests from the outbox, sent or not; how many."""
     gone = 0
-    for number in ReviewRequest.objects.filter(run=run).values_list("number", flat=True):
-        address = f"{settings.PUBLIC_URL}/{run.workspace.slug}/requests/{number}"
+    for address, named in _addresses(run):
         rows = Email.objects.filter(workspace_id=run.workspace_id, body__contains=address)
-        ends = re.compile(re.escape(address) + r"(?![0-9])")
-        mine = [pk for pk, body in rows.values_list("pk", "body") if ends.search(body)]
+        mine = [pk for pk, body in rows.values_list("pk", "body") if named.search(body)]
         gone += Email.objects.filter(pk__in=mine).delete()[0]
     return gone
+
+
+def forget_mail_files(run: Run) -> int:
+    """Removes the same from the mail folder; how many."""
+    named = [found for _, found in _addresses(run)]
+    return folder.forget(lambda words: any(one.search(words) for one in named)) if named else 0
+
+
+def _addresses(run: Run) -> list[tuple[str, re.Pattern[str]]]:
+    """The address of each of the run's requests, and what finds it and no longer one."""
+    start = f"{settings.PUBLIC_URL}/{run.workspace.slug}/requests/"
+    numbers = ReviewRequest.objects.filter(run=run).values_list("number", flat=True)
+    return [(f"{start}{number}", re.compile(rf"{re.escape(start)}{number}(?![0-9])")) for number in numbers]
 
 
 def forget_answers(run: Run) -> int:

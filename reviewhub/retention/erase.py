@@ -23,12 +23,20 @@ from reviewhub.checkpoints.remove import Doomed, Load, Why, remove
 from reviewhub.core import clock, faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict, Invalid, NotFound
-from reviewhub.retention.contents import every, forget_answers, forget_mails, forget_names, forget_records
+from reviewhub.retention.contents import (
+    every,
+    forget_answers,
+    forget_mail_files,
+    forget_mails,
+    forget_names,
+    forget_records,
+)
 from reviewhub.retention.estimate import unnamed
 from reviewhub.retention.kinds import RunErased
 from reviewhub.retention.pins import open_things
 from reviewhub.retention.prune import locked_run
 from reviewhub.retention.reasons import check_reason
+from reviewhub.retention.scrub import scrub
 from reviewhub.retention.survey import OVER
 from reviewhub.runs.models import Run
 
@@ -160,6 +168,7 @@ def _finish(run: Run, reason: str, actor: Actor) -> None:
     removals = list(Removal.objects.filter(run=run).select_related("end").order_by("created_at", "id"))
     digests = "".join(f"{one.end.digest}\n" for one in removals)
     forget_names(run)
+    forget_mail_files(run)
     Run.objects.filter(pk=run.pk).update(
         title="",
         on_behalf_of="",
@@ -185,3 +194,4 @@ def _finish(run: Run, reason: str, actor: Actor) -> None:
             digest="sha256:" + sha256(digests.encode()).hexdigest(),
         ),
     )
+    transaction.on_commit(scrub, robust=True)

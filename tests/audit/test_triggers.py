@@ -12,16 +12,24 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection, models, transaction
 from django.db.models.signals import post_migrate
 from django.db.transaction import atomic
+from reviewhub_agents import wire
 
+from reviewhub.accounts.models import Workspace
 from reviewhub.audit import triggers
 from reviewhub.audit.checks import append_only_is_guarded
+from reviewhub.audit.kinds import AuditErased
 from reviewhub.audit.models import Event, EventPayload
+from reviewhub.audit.record import record
 from reviewhub.audit.testing import unguarded
 from reviewhub.audit.triggers import GUARDS, create_triggers, drop_triggers, missing_triggers
+from reviewhub.checkpoints.models import Hold
 from reviewhub.core.clock import now
 from reviewhub.policies.models import PolicyVersion
-from tests.audit.test_record import write
-from tests.cast import Cast
+from reviewhub.reviews.models import Review
+from reviewhub.runs.start import start
+from tests.audit.test_record import MINA, WORKSPACE, Happened, write
+from tests.cast import Cast, by_key, make_test_agent
+from tests.driver import PersonHttp, agent_of, call
 
 sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite only")
 postgresql_only = pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL only")
@@ -90,12 +98,25 @@ class TestEvents:
         assert missing_triggers() == []
 
 
+def erasing(*events: int, workspace: uuid.UUID = WORKSPACE, kind: str = "audit.erased") -> int:
+    """An event that says it erased these."""
+    data = AuditErased(because="asked for", event_ids=list(events))
+    if kind == "audit.erased":
+        return record(kind, workspace_id=workspace, actor=MINA, data=data).pk
+    return write(data=Happened(tool=data.model_dump_json().replace(" ", ""))).pk
+
+
 class TestErasure:
     ERASED = {"salt": b"", "actor_name": "", "sentence": "", "body": ""}
 
     def test_the_erasure_passes_once(self, event: Event) -> None:
         rows = EventPayload.objects.filter(pk=event.pk)
-        assert rows.update(**self.ERASED, erased_at=now()) == 1
+        for others in ((), (event.pk + 1000,), (event.pk + 1000, event.pk + 2000)):
+            with transaction.atomic():
+                by = erasing(*others[:1], event.pk, *others[1:])
+                assert rows.update(**self.ERASED, erased_at=now(), erased_by=by) == 1
+                transaction.set_rollback(True)
+        assert rows.update(**self.ERASED, erased_at=now(), erased_by=erasing(event.pk)) == 1
         with pytest.raises(IntegrityError), atomic():
             rows.update(erased_at=now())
         with pytest.raises(IntegrityError), atomic():
@@ -105,18 +126,73 @@ class TestErasure:
     def test_half_an_erasure_is_refused(self, event: Event, kept: str) -> None:
         fields = {name: value for name, value in self.ERASED.items() if name != kept}
         with pytest.raises(IntegrityError), atomic():
-            EventPayload.objects.update(**fields, erased_at=now())
+            EventPayload.objects.update(**fields, erased_at=now(), erased_by=erasing(event.pk))
 
     def test_emptying_without_saying_so_is_refused(self, event: Event) -> None:
         with pytest.raises(IntegrityError), atomic():
-            EventPayload.objects.update(**self.ERASED)
+            EventPayload.objects.update(**self.ERASED, erased_by=erasing(event.pk))
+
+    @pytest.mark.parametrize("by", ["nothing", "another's", "one that names others", "one of another kind"])
+    def test_what_no_erasure_names_is_not_emptied(self, event: Event, by: str) -> None:
+        """Nor is the whole record, by the one statement that would do it."""
+        named = {
+            "nothing": lambda: None,
+            "another's": lambda: erasing(event.pk, workspace=uuid.uuid4()),
+            "one that names others": lambda: erasing(event.pk * 10, event.pk + 10**6, int(f"1{event.pk}")),
+            "one of another kind": lambda: erasing(event.pk, kind="tests.happened"),
+        }[by]()
+        with pytest.raises(IntegrityError), atomic():
+            EventPayload.objects.update(**self.ERASED, erased_at=now(), erased_by=named)
+        assert not EventPayload.objects.filter(erased_at__isnull=False).exists()
+
+    def test_nor_is_that_of_a_run_under_hold(self, cast: Cast) -> None:
+        key = make_test_agent(cast.support)[1]
+        run = start(key=key, body=wire.RunStart(), actor=by_key(key))[0]
+        rows = EventPayload.objects.filter(event__run_id=run.pk)
+        ids = list(rows.values_list("pk", flat=True))
+        Hold.objects.create(run=run, reason="a lawsuit", by_name="Alice")
+        named = erasing(*ids, workspace=run.workspace_id)
+        with pytest.raises(IntegrityError), atomic():
+            rows.update(**self.ERASED, erased_at=now(), erased_by=named)
+        Hold.objects.all().delete()
+        assert rows.update(**self.ERASED, erased_at=now(), erased_by=named) == len(ids) > 0
 
     def test_a_payload_does_not_move_to_another_event(self, event: Event) -> None:
         other = write()
         with pytest.raises(IntegrityError), atomic():
             EventPayload.objects.filter(pk=other.pk).update(
-                **self.ERASED, erased_at=now(), event_id=event.pk + 99
+                **self.ERASED, erased_at=now(), erased_by=erasing(other.pk), event_id=event.pk + 99
             )
+
+
+def test_what_people_said_and_what_was_started_stays(cast: Cast) -> None:
+    """Votes but that they become void, and that an erasure empties their words; attempts whatever happens."""
+    agent, bob = agent_of(cast.support), PersonHttp(cast.bob)
+    one, two = agent.pause(agent.run()["id"], call("a"), call("b", "call_2")).ok(201)["tool_calls"]
+    bob.decide(one, "approve", message="fine", note="mine").ok()
+    bob.decide(two, "reject", message="Not now.").ok()
+    agent.consume(one).ok()
+    for statement in ("SET started_at = NULL", "SET epoch = 7", "SET number = number + 1"):
+        refused(f"UPDATE toolcalls_attempt {statement}")
+    refused("DELETE FROM toolcalls_attempt")
+    refused("DELETE FROM reviews_review")
+    rows = Review.objects.all()
+    void = {"voided_at": now(), "voided_because": "edited"}
+    for changes in (
+        {"verdict": "reject"},
+        {"message": ""},
+        {"name": "Carol"},
+        {"voided_because": "edited"},
+        {**void, "verdict": "reject"},
+        {**void, "message": ""},
+        {"member": cast.dave},
+    ):
+        with pytest.raises(IntegrityError), atomic():
+            rows.update(**changes)
+    assert rows.update(**void) == 2
+    for changes in ({"voided_at": None}, {"voided_at": now()}, {"voided_because": "x"}):
+        with pytest.raises(IntegrityError), atomic():
+            rows.update(**changes)
 
 
 def test_every_guarded_table_is_there_and_refuses(cast: Cast) -> None:
@@ -133,7 +209,8 @@ def test_a_guard_knows_every_key_by_which_a_row_could_be_replaced() -> None:
         for guard in GUARDS:
             found = connection.introspection.get_constraints(cursor, guard.table).values()
             unique = {frozenset(one["columns"]) for one in found if one["unique"] or one["primary_key"]}
-            assert {frozenset(key.split()) for key in guard.keys} == unique, guard.table
+            keys = [key.partition(" WHERE ")[0] for key in guard.keys]
+            assert {frozenset(key.split()) for key in keys} == unique, guard.table
 
 
 @sqlite_only
@@ -154,8 +231,13 @@ def test_no_row_is_replaced_through_a_connection_that_is_not_ours() -> None:
         columns = plain.execute(f"PRAGMA table_info({guard.table})").fetchall()
         kinds = {name: kind for _, name, kind, *_ in columns}
 
-        def row(number: int, kinds: dict[str, str] = kinds) -> dict[str, Any]:
-            return {name: _some(name, kind, number) for name, kind in kinds.items()}
+        # The column that a condition of a key wants to be NULL is so in each row.
+        nulls = {key.partition(" WHERE ")[2].split()[0] for key in guard.keys if " WHERE " in key}
+
+        def row(number: int, kinds: dict[str, str] = kinds, nulls: set[str] = nulls) -> dict[str, Any]:
+            return {
+                name: None if name in nulls else _some(name, kind, number) for name, kind in kinds.items()
+            }
 
         def put(how: str, values: dict[str, Any], table: str = guard.table) -> None:
             names, marks = ", ".join(values), ", ".join("?" * len(values))
@@ -164,7 +246,7 @@ def test_no_row_is_replaced_through_a_connection_that_is_not_ours() -> None:
         put("", row(1))
         before = plain.execute(f"SELECT rowid, * FROM {guard.table}").fetchall()
         for key in guard.keys:
-            same = {name: row(1)[name] for name in key.split()}
+            same = {name: row(1)[name] for name in key.partition(" WHERE ")[0].split()}
             for how in ("OR REPLACE", "OR IGNORE", ""):
                 with pytest.raises(sqlite3.IntegrityError, match="nor written anew"):
                     put(how, row(2) | same)
@@ -238,29 +320,33 @@ class TestUpkeep:
 
 
 @pytest.fixture
-def wide_kind(transactional_db: None) -> Iterator[models.Field]:  # type: ignore[type-arg]
-    """`kind` of the events, as a migration would widen it; put back afterwards."""
-    old = Event._meta.get_field("kind")
-    new = models.CharField(max_length=61)
-    new.set_attributes_from_name("kind")
-    new.model = Event
+def wide_name(transactional_db: None) -> Iterator[models.Field]:  # type: ignore[type-arg]
+    """`author_name` of policy versions, as a migration would widen it; put back afterwards.
+
+    Not a table that another one's trigger names: SQLite rebuilds none such, and `migrate` drops all guards before.
+    """
+    old = PolicyVersion._meta.get_field("author_name")
+    new = models.CharField(max_length=old.max_length + 1)
+    new.set_attributes_from_name("author_name")
+    new.model = PolicyVersion
     yield new
     with connection.schema_editor() as editor:
-        editor.alter_field(Event, new, old)
+        editor.alter_field(PolicyVersion, new, old)
     create_triggers()
 
 
-def test_triggers_survive_a_rebuilt_table(wide_kind: models.Field) -> None:  # type: ignore[type-arg]
+def test_triggers_survive_a_rebuilt_table(wide_name: models.Field) -> None:  # type: ignore[type-arg]
     with connection.schema_editor() as editor:
-        editor.alter_field(Event, Event._meta.get_field("kind"), wide_kind)
+        editor.alter_field(PolicyVersion, PolicyVersion._meta.get_field("author_name"), wide_name)
     if connection.vendor == "sqlite":
         assert len(missing_triggers()) == 3, "the rebuild drops them: the reason for all of this"
     call_command("migrate", verbosity=0)
     assert missing_triggers() == []
     with transaction.atomic():
-        write(run_id=uuid.uuid4())
+        workspace = Workspace.objects.create(slug="w", name="W")
+        PolicyVersion.objects.create(workspace=workspace, number=1, rules="[]", author_name="Alice")
     with pytest.raises(IntegrityError):
-        Event.objects.update(kind="x")
+        PolicyVersion.objects.update(number=2)
 
 
 def test_a_transactional_test_may_leave_events_behind(transactional_db: None) -> None:

@@ -26,7 +26,7 @@ from reviewhub.retention.models import Progress
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Branch, Halt, Run
 from reviewhub.standing.models import StandingApproval
-from reviewhub.toolcalls.models import Attempt, Grant, Pause, ToolCall
+from reviewhub.toolcalls.models import Grant, Pause, ToolCall
 from reviewhub.tools.models import Tool
 from reviewhub.verdicts.models import Verdict
 from tests.cast import Cast
@@ -36,6 +36,7 @@ from tests.hosting.conftest import Hosted
 KEPT = {
     "Backtest",
     "Agent",
+    "Attempt",
     "CallVersion",
     "Checkpoint",
     "Comment",
@@ -70,7 +71,6 @@ KEPT = {
 MONTH = timedelta(days=30)
 MOVED = (
     AgentKey,
-    Attempt,
     Branch,
     Delegation,
     Email,
