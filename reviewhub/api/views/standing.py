@@ -22,6 +22,8 @@ from reviewhub.standing.revoke import revoke
 class StandingApprovals(PersonView):
     """`GET /standing-approvals`"""
 
+    takes = frozenset({"cursor", "state"})
+
     @extend_schema(operation_id="standing_approvals_list", responses=wire.StandingList)
     def get(self, request: Request) -> HttpResponse:
         """Those that the person may see, the newest first; `?state=all` also those that ended. `?cursor=`."""
