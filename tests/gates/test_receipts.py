@@ -97,7 +97,7 @@ def test_a_decision_and_an_execution_are_proven(agent: AgentHttp, cast: Cast) ->
 
 def test_a_rejection_is_proven_and_allows_nothing(agent: AgentHttp, cast: Cast) -> None:
     one = paused(agent)
-    PersonHttp(cast.bob).decide(one, "reject", message="no").ok()
+    PersonHttp(cast.bob).decide(one, "reject", message="not this order").ok()
     (given,) = agent.get(f"/tool-calls/{one['id']}/receipts").ok()["items"]
     receipt = verify_receipt(given["envelope"], keys.newest().public)
     assert (receipt.allows, receipt.facts["type"]) == (False, "reject")
@@ -126,7 +126,7 @@ FORGED: dict[str, Callable[[Any], object]] = {
 
 def test_no_forged_receipt_passes(agent: AgentHttp, cast: Cast) -> None:
     one = paused(agent)
-    PersonHttp(cast.bob).decide(one, "reject").ok()
+    PersonHttp(cast.bob).decide(one, "reject", message="not this order").ok()
     envelope = agent.get(f"/tool-calls/{one['id']}/receipts").ok()["items"][0]["envelope"]
     key = keys.newest().public
     for name, forge in FORGED.items():
