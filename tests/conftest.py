@@ -46,6 +46,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         marked = item.get_closest_marker("django_db") or item.get_closest_marker("servers")
         needs = marked or _DATABASE.intersection(getattr(item, "fixturenames", ()))
+        if item.get_closest_marker("alike") and connection.vendor != "sqlite":
+            needs = False
         groups["only" if needs else "never"].append(item)
     items[:] = groups.pop(wanted)
     config.hook.pytest_deselected(items=[item for group in groups.values() for item in group])

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.alike]
 
 
 def until(condition: Callable[[], bool], what: str, seconds: float = 20.0) -> None:

@@ -75,6 +75,7 @@ def test_a_killed_web_process_comes_back_and_visitors_wait(product: Product) -> 
     assert product.children()["serve"] != first
 
 
+@pytest.mark.alike
 def test_a_busy_port_is_said_and_another_taken_and_killed_hard_it_leaves_no_orphan(
     product: Product, folders: tuple[Path, Path]
 ) -> None:
@@ -92,6 +93,7 @@ def test_a_busy_port_is_said_and_another_taken_and_killed_hard_it_leaves_no_orph
         second.end()
 
 
+@pytest.mark.alike
 def test_a_second_one_on_the_same_data_says_where_the_first_runs(
     product: Product, folders: tuple[Path, Path]
 ) -> None:
@@ -104,6 +106,7 @@ def test_a_second_one_on_the_same_data_says_where_the_first_runs(
         second.end()
 
 
+@pytest.mark.alike
 def test_asked_to_it_ends_cleanly(folders: tuple[Path, Path]) -> None:
     running = Product(folders[1], "--port", "0")
     try:
