@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from typing import Any
 
@@ -10,6 +11,8 @@ from celery import shared_task
 from reviewhub.gates import overtime
 from reviewhub.gates import verify as webhooks
 from reviewhub.gates.unknown import due, unknown
+
+log = logging.getLogger(__name__)
 
 
 @shared_task(name="reviewhub.gates.tasks.sweep_unknown")
@@ -32,5 +35,13 @@ def verify_one(*, verdict_id: str, **kwargs: Any) -> None:
 
 @shared_task(name="reviewhub.gates.tasks.verify_due")
 def verify_due(**kwargs: Any) -> int:
-    """Asks what a lost hint or a dead worker left behind; how many there were."""
-    return sum(webhooks.verify(verdict_id=verdict_id) for verdict_id in webhooks.due())
+    """Asks what a lost hint or a dead worker left behind; how many there were. One that breaks stops no other."""
+    return sum(_verified(verdict_id) for verdict_id in webhooks.due())
+
+
+def _verified(verdict_id: uuid.UUID) -> bool:
+    try:
+        return webhooks.verify(verdict_id=verdict_id)
+    except Exception:
+        log.exception("verdict %s could not be asked for", verdict_id)
+        return False

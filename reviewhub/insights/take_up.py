@@ -34,6 +34,7 @@ def take_up(*, workspace: Workspace, key: str, actor: Actor) -> PolicyDraft:
         note=(draft.note if draft else "")
         or f"{one.bounds.count} of {one.bounds.count} approved in {DAYS} days",
         replaces=draft.pk if draft else None,
+        base=draft.base if draft else None,
         actor=actor,
     )
 

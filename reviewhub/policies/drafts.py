@@ -15,6 +15,12 @@ class DraftChanged(Conflict):
     code = "changed"
 
 
+class DraftBehind(Conflict):
+    """Another version came in force after the one that the draft was made from."""
+
+    code = "changed"
+
+
 def open_draft(workspace_id: uuid.UUID) -> PolicyDraft | None:
     """The draft that is worked on; there is one at most."""
     return PolicyDraft.objects.filter(workspace_id=workspace_id, state__in=OPEN_DRAFT).first()

@@ -1,8 +1,9 @@
 """Conditions in CEL, the Common Expression Language: compiled once, run without trust. Pure.
 
 A timer cannot stop an expression, so what it may cost is bounded before it runs: its length, one macro at most (its
-body runs once for each element), patterns in plain sight only, and the size of the arguments. The engine's own bounds
-(10,000 iterations, 32 levels, a linear-time regex) stand behind these.
+body runs once for each element, and may walk a whole value each time), patterns in plain sight only, and the size of
+the arguments. The engine's own bounds (10,000 iterations, 32 levels, a linear-time regex) stand behind these, and an
+answer that took too long all the same is none.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ MOST_BYTES: Final = 8192
 MOST_PATTERN: Final = 100
 MOST_WORK: Final = 30_000
 """Elements multiplied with the parts of an expression that has a macro."""
+MOST_WALKS: Final = 1_000_000
+"""The square of the elements multiplied with the parts, where a macro compares values that may be lists or objects."""
 MOST_TEXT_WORK: Final = 300_000
 """Elements multiplied with bytes, where a macro works on texts."""
 MACROS: Final = frozenset({"all", "exists", "exists_one", "map", "filter"})
@@ -62,6 +65,7 @@ class Compiled:
     paths: tuple[tuple[str, ...], ...]
     parts: int
     has_macro: bool
+    walks_values: bool
     works_on_texts: bool
     makes_doubles: bool
 
@@ -91,28 +95,43 @@ def compiled(text: str) -> Compiled:
         raise BadExpression(f"has to be true or false, and is {program.return_type().name().lower()}")
     works = "+" in {value for _, value in tokens} or not TEXT_FUNCTIONS.isdisjoint(_called(tokens))
     doubles = "double" in _called(tokens)
-    return Compiled(program, _paths(tokens), len(tokens), bool(macros), works, doubles)
+    return Compiled(
+        program=program,
+        paths=_paths(tokens),
+        parts=len(tokens),
+        has_macro=bool(macros),
+        walks_values=bool(macros) and _walks_values(tokens),
+        works_on_texts=works,
+        makes_doubles=doubles,
+    )
 
 
 def run(text: str, arguments: Arguments, about: dict[str, str]) -> Tested:
     """What an expression says to these arguments; `about` are the other variables. Never raises."""
     if arguments.is_spent:
         return Tested(None, TOO_SLOW)
-    began = thread_time()
     try:
-        return _run(text, arguments, about)
+        # Once in a process, and bounded by the length: no work that the arguments make.
+        ready = compiled(text)
     except BadExpression as error:
         return Tested(None, f"the expression {error}")
+    began = thread_time()
+    try:
+        found = _run(ready, arguments, about)
     finally:
         arguments.spend(began)
+    return Tested(None, TOO_SLOW) if arguments.is_spent else found
 
 
-def _run(text: str, arguments: Arguments, about: dict[str, str]) -> Tested:
-    ready = compiled(text)
+def _run(ready: Compiled, arguments: Arguments, about: dict[str, str]) -> Tested:
     if (size := len(arguments.text.encode())) > MOST_BYTES:
         return Tested(None, f"the arguments have {size} bytes; an expression reads at most {MOST_BYTES}")
     elements = arguments.values if ready.has_macro else 0
-    if elements * ready.parts > MOST_WORK or (ready.works_on_texts and elements * size > MOST_TEXT_WORK):
+    if (
+        elements * ready.parts > MOST_WORK
+        or (ready.walks_values and elements**2 * ready.parts > MOST_WALKS)
+        or (ready.works_on_texts and elements * size > MOST_TEXT_WORK)
+    ):
         return Tested(None, "the arguments have too many parts for this expression")
     try:
         if ready.makes_doubles:
@@ -160,6 +179,30 @@ def _tokens(text: str) -> list[tuple[str, str]]:
 
 def _called(tokens: list[tuple[str, str]]) -> list[str]:
     return [value for (kind, value), (_, after) in pairwise(tokens) if kind == "name" and after == "("]
+
+
+def _walks_values(tokens: list[tuple[str, str]]) -> bool:
+    """Whether it compares what may be lists or objects: then each comparison may walk all of a value.
+
+    Not beside a text or a number in plain sight, and not in a list of nothing else.
+    """
+    for at, (_, word) in enumerate(tokens):
+        if word in ("==", "!=") and not {"text", "number"} & {tokens[at - 1][0], tokens[at + 1][0]}:
+            return True
+        if tokens[at] == ("name", "in") and not _is_plain_list(tokens, at + 1):
+            return True
+    return False
+
+
+def _is_plain_list(tokens: list[tuple[str, str]], at: int) -> bool:
+    """Whether a list of texts and numbers begins here, and nothing is added to it."""
+    if tokens[at][1] != "[":
+        return False
+    for kind, word in tokens[at + 1 :]:
+        at += 1
+        if kind not in ("text", "number") and word != ",":
+            return word == "]" and tokens[at + 1 : at + 2] != [("sign", "+")]
+    return False
 
 
 def _check_patterns(tokens: list[tuple[str, str]]) -> None:

@@ -24,13 +24,20 @@ from reviewhub.policies.states import DRAFT_EDGES, DraftState
 
 
 def save_draft(
-    *, workspace: Workspace, rules_text: str, note: str, replaces: uuid.UUID | None, actor: Actor
+    *,
+    workspace: Workspace,
+    rules_text: str,
+    note: str,
+    replaces: uuid.UUID | None,
+    actor: Actor,
+    base: int | None = None,
 ) -> PolicyDraft:
     """Keeps a policy as the draft of the workspace, out of shadow, in the place of the one before.
 
     Args:
         note: what changes and why, as far as the author knows by now; for whoever publishes.
         replaces: the draft that the author started from; None where there is none yet.
+        base: the number of the version that the author started from; None is the one in force.
 
     Raises:
         Invalid: as for `publish`; a draft that could not be published is not kept.
@@ -43,11 +50,15 @@ def save_draft(
     with transaction.atomic():
         still_may(actor, Action.POLICY_EDIT, Target(workspace_id=workspace.id))
         refuse_unknown_teams(policy, workspace)
-        base = current_number(workspace.id)
+        in_force = current_number(workspace.id)
         if replaces is not None:
             move(locked_draft(workspace.id, replaces), to=DraftState.DISCARDED, table=DRAFT_EDGES)
         draft = PolicyDraft(
-            workspace=workspace, base=base, rules=text, note=note[:MAX_NOTE], author_name=actor.name[:200]
+            workspace=workspace,
+            base=in_force if base is None else min(base, in_force),
+            rules=text,
+            note=note[:MAX_NOTE],
+            author_name=actor.name[:200],
         )
         try:
             with transaction.atomic():
@@ -60,6 +71,6 @@ def save_draft(
             workspace_id=workspace.id,
             actor=actor,
             subject_id=draft.pk,
-            data=DraftSaved(number=base + 1, digest=digest, note=draft.note),
+            data=DraftSaved(number=in_force + 1, digest=digest, note=draft.note),
         )
     return draft

@@ -64,13 +64,13 @@ class Resolution:
 
 @dataclass(frozen=True, kw_only=True)
 class Involved:
-    """Who has a hand in a call already. None where nobody has; `edited_by` wrote the version voted on,
-    or one before it."""
+    """Who has a hand in a call already. None where nobody has; `keys_made_by` made the keys that may have sent it,
+    `edited_by` wrote the version voted on, or one before it."""
 
     run_started_by: UUID | None = None
     agent_owned_by: UUID | None = None
-    key_made_by: UUID | None = None
-    acts_for: UUID | None = None
+    keys_made_by: frozenset[UUID] = field(default_factory=frozenset)
+    acts_for: frozenset[UUID] = field(default_factory=frozenset)
     edited_by: frozenset[UUID] = field(default_factory=frozenset)
 
 
@@ -175,13 +175,13 @@ def free_seats(requirement: Requirement, seats: Sequence[Seat], involved: Involv
 
 def hand_in(involved: Involved, member_id: UUID) -> str:
     """What hand a member has in the call itself, in words to them; empty for none. Four eyes keeps these apart."""
-    for person, why in (
-        (involved.run_started_by, "you started this run"),
-        (involved.agent_owned_by, "you own this agent"),
-        (involved.key_made_by, "you made the key that this agent uses"),
+    for people, why in (
+        ({involved.run_started_by}, "you started this run"),
+        ({involved.agent_owned_by}, "you own this agent"),
+        (involved.keys_made_by, "you made a key that this agent uses"),
         (involved.acts_for, "the agent acts for you"),
     ):
-        if person == member_id:
+        if member_id in people:
             return why
     return ""
 

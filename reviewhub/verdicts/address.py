@@ -5,7 +5,25 @@ from __future__ import annotations
 import ipaddress
 import socket
 from dataclasses import dataclass
+from typing import Final
 from urllib.parse import urlsplit
+
+INDIRECT: Final = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        "::/96",  # IPv4-compatible, RFC 4291
+        "::ffff:0:0/96",  # IPv4-mapped, RFC 4291
+        "::ffff:0:0:0/96",  # IPv4-translated, RFC 2765
+        "64:ff9b::/96",  # NAT64, RFC 6052
+        "64:ff9b:1::/48",  # NAT64 of one network, RFC 8215
+        "2001::/32",  # Teredo, RFC 4380
+        "2002::/16",  # 6to4, RFC 3056
+        "fec0::/10",  # site-local, RFC 3879
+        "192.88.99.0/24",  # 6to4 relays, RFC 7526
+        "192.0.0.0/24",  # protocol assignments, RFC 6890
+    )
+)
+"""Networks that lead to another address than they show, or to none of the internet."""
 
 
 class Refused(ValueError):
@@ -63,12 +81,8 @@ def look_up(url: str, *, private: bool) -> Place:
 
 
 def is_public(ip: str) -> bool:
-    """Whether an IP address is one of the public internet; one inside of another form counts as what is inside."""
+    """Whether an IP address is one of the public internet, and holds no other one that a gateway would unpack."""
     address = ipaddress.ip_address(ip.partition("%")[0])
-    if isinstance(address, ipaddress.IPv6Address):
-        inside = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
-        if inside is not None:
-            return is_public(str(inside))
-        if address in ipaddress.ip_network("64:ff9b::/96"):
-            return is_public(str(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)))
+    if any(address in network for network in INDIRECT):
+        return False
     return address.is_global and not address.is_multicast

@@ -160,7 +160,13 @@ def edit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """The editor. By GET from a published version; by POST with the draft and the button that was pressed."""
     latest = current(caller.workspace_id)
     if request.method != "POST":
-        return _editor(request, caller, _source(request, caller, latest), base=latest.number if latest else 0)
+        source = _source(request, caller, latest)
+        return _editor(
+            request,
+            caller,
+            Draft.of(parse_policy(source.rules)) if source else Draft([], []),
+            base=_base(source, latest),
+        )
     given = request.POST
     if given.get("do") == "save":
         return _save(request, caller)
@@ -175,15 +181,23 @@ def edit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     )
 
 
-def _source(request: HttpRequest, caller: MemberCaller, latest: PolicyVersion | None) -> Draft:
+def _source(
+    request: HttpRequest, caller: MemberCaller, latest: PolicyVersion | None
+) -> PolicyVersion | PolicyDraft | None:
     """What the editor starts from: the policy in force, a version (`?from=3`) or the draft (`?from=draft`)."""
     start = request.GET.get("from", "")
-    source: PolicyVersion | PolicyDraft | None = latest
     if start == "draft":
-        source = open_draft(caller.workspace_id) or latest
-    elif number := number_in(start):
-        source = version(caller.workspace_id, number)
-    return Draft.of(parse_policy(source.rules)) if source else Draft([], [])
+        return open_draft(caller.workspace_id) or latest
+    if number := number_in(start):
+        return version(caller.workspace_id, number)
+    return latest
+
+
+def _base(source: PolicyVersion | PolicyDraft | None, latest: PolicyVersion | None) -> int:
+    """What the editor's text is made from: an edited draft stays on its version, all else is for after the latest."""
+    if isinstance(source, PolicyDraft):
+        return source.base
+    return latest.number if latest else 0
 
 
 def _save(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
@@ -195,6 +209,7 @@ def _save(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
             rules_text=draft.text(),
             note=text_in(request, "note"),
             replaces=_id(given.get("draft", "")),
+            base=number_in(given.get("base", "0")),
             actor=actor(request, caller),
         )
     except Conflict as error:

@@ -167,6 +167,7 @@ def publish(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
             note=text_in(request, "note"),
             base=number_in(request.POST.get("base", "0")),
             actor=actor(request, caller),
+            on_top=request.POST.get("on_top") == "yes",
         )
         messages.success(request, f"Policy v{made.number} is in force.")
 

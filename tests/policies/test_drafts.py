@@ -12,7 +12,7 @@ from reviewhub.audit.models import Event
 from reviewhub.core.errors import IllegalTransition, Invalid
 from reviewhub.policies.compare import change_of
 from reviewhub.policies.discard_draft import discard_draft
-from reviewhub.policies.drafts import DraftChanged, open_draft
+from reviewhub.policies.drafts import DraftBehind, DraftChanged, open_draft
 from reviewhub.policies.known_tools import known_to
 from reviewhub.policies.models import PolicyDraft, PolicyVersion
 from reviewhub.policies.publish import Changed
@@ -83,9 +83,12 @@ def test_a_draft_is_replaced_shadowed_and_published_once(cast: Cast, put_in_forc
     with pytest.raises(Changed):
         publish_draft(draft_id=second.pk, note="why", base=1, **ids)
     with pytest.raises(Invalid):
-        publish_draft(draft_id=second.pk, note=" ", base=2, **ids)
+        publish_draft(draft_id=second.pk, note=" ", base=2, on_top=True, **ids)
     assert open_draft(cast.workspace.pk) == second, "a refused publication leaves the draft as it was"
-    made = publish_draft(draft_id=second.pk, note="why", base=2, **ids)
+    with pytest.raises(DraftBehind, match="published v2 after the draft was made from v1"):
+        publish_draft(draft_id=second.pk, note="why", base=2, **ids)
+    assert open_draft(cast.workspace.pk) == second
+    made = publish_draft(draft_id=second.pk, note="why", base=2, on_top=True, **ids)
     second.refresh_from_db()
     assert (made.number, made.rules) == (3, second.rules)
     assert (second.state, second.published_as) == ("published", 3)

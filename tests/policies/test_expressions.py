@@ -8,6 +8,7 @@ from time import thread_time
 import pytest
 
 from reviewhub.policies.arguments import Arguments
+from reviewhub.policies.conditions import TOO_SLOW
 from reviewhub.policies.expressions import MOST_BYTES, BadExpression, compiled, run
 
 ABOUT = {"tool": "refund", "effect": "once", "agent": "Shop", "team": "Support", "environment": "production"}
@@ -90,6 +91,9 @@ HOSTILE = [
     ("+".join(["args.s"] * 20) + " == 'x'", {"s": "a" * 8000}),
     ("args.l.map(x, args.s + args.s).size() > 3", {"l": [0] * 40, "s": "a" * 6000}),
     ("args.o.all(k, k != 'x')", {"o": {f"k{n}": n for n in range(700)}}),
+    ("args.l.all(x, args == args)", {"l": [1] * 2480}),
+    ("args.l.all(x, x in args.l || args.m in [args])", {"l": [1] * 1500, "m": 1}),
+    (f"args.l.all(x, [{'args,' * 90}1] == [{'args,' * 90}1])", {"l": [1] * 160}),
 ]
 
 
@@ -103,6 +107,31 @@ def test_hostile_expressions_and_arguments_cost_little(text, arguments):
     began = thread_time()
     said(text, given)
     assert thread_time() - began < 0.05
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("args.l.all(x, args == args)", None),
+        ("args.l.exists(x, x in args.l)", None),
+        ("args.l.exists(x, x in ['a', 'b'] + args.l)", None),
+        ("args.l.all(x, x != args.m)", None),
+        # A walk of one text, or of a list in plain sight: as much as its parts say.
+        ("args.l.all(x, x == 1 && 'a' != x)", True),
+        ("args.l.exists(x, x in ['a', 1])", True),
+    ],
+)
+def test_a_macro_that_walks_a_value_for_each_element_is_bounded_by_their_square(text, holds):
+    assert said(text, json.dumps({"l": [1] * 600, "m": 2}, separators=(",", ":"))) is holds
+    assert said(text, '{"l":[1,1],"m":2}') is True
+
+
+def test_an_answer_that_came_too_late_is_none(monkeypatch):
+    times = iter([0.0, 1.0])
+    monkeypatch.setattr("reviewhub.policies.arguments.thread_time", lambda: next(times))
+    monkeypatch.setattr("reviewhub.policies.expressions.thread_time", lambda: next(times))
+    late = run("args.a == 1", Arguments('{"a":1}'), ABOUT)
+    assert (late.holds, late.why) == (None, TOO_SLOW)
 
 
 def test_arguments_that_are_too_large_are_not_decided():

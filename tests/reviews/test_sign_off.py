@@ -24,7 +24,7 @@ from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.tasks import escalate_due, expire_due, remind_due
 from reviewhub.runs.models import Run
-from tests.cast import PASSWORD, Cast, member
+from tests.cast import PASSWORD, Cast, add_key, member
 from tests.driver import AgentHttp, PersonHttp, agent_of, call, policy
 
 pytestmark = pytest.mark.django_db
@@ -105,7 +105,10 @@ def test_two_guardrails_that_ask_different_teams_ask_both(cast: Cast) -> None:
     assert PersonHttp(cast.bob).decide(one, "approve").ok()["state"] == "approved"
 
 
-@pytest.mark.parametrize("hand", ["started", "owns", "made the key", "acts for", "edited"])
+@pytest.mark.parametrize(
+    "hand",
+    ["started", "owns", "made the key", "made another key", "acts for", "acts for, in odd letters", "edited"],
+)
 def test_four_eyes_is_403_on_every_path(cast: Cast, hand: str) -> None:
     agent, one = waiting(cast, stages=[{"team": "Support"}], four_eyes=True)
     row, bob = ReviewRequest.objects.select_related("run__key").get(), PersonHttp(cast.bob)
@@ -118,6 +121,13 @@ def test_four_eyes_is_403_on_every_path(cast: Cast, hand: str) -> None:
         type(row.run.key).objects.update(made_by=cast.bob)
     elif hand == "acts for":
         Run.objects.filter(pk=row.run_id).update(on_behalf_of="Bob@Example.com")
+    elif hand == "acts for, in odd letters":
+        odd = " Alice (for) <\uff22ob\u200b@example\uff0ecom> "
+        Run.objects.filter(pk=row.run_id).update(on_behalf_of=odd)
+    elif hand == "made another key":
+        # Revoked after the run began: it may have sent the call.
+        key, _ = add_key(row.agent)
+        type(key).objects.filter(pk=key.pk).update(made_by=cast.bob, revoked_at=now())
     else:
         done = bob.decide(one, "edit", changes=[{"op": "set", "path": "/amount", "value": "9.00"}]).ok()
         assert (done["counted"], done["state"]) == (False, "pending")
@@ -137,7 +147,11 @@ def test_four_eyes_is_403_on_every_path(cast: Cast, hand: str) -> None:
     assert together.status_code == 409 and b"Somebody else has to decide this" in together.content
     assert agent.post(f"/requests/{row.pk}/decide", {"type": "approve", **shown}).status in (401, 403)
     assert ReviewRequest.objects.get().state == "pending"
-    assert PersonHttp(erin(cast, cast.support)).decide(one | shown, "approve").ok()["counted"]
+    # A key that was revoked before the run began has sent nothing of it.
+    other, (old, _) = erin(cast, cast.support), add_key(row.agent)
+    before = row.run.created_at - timedelta(days=1)
+    type(old).objects.filter(pk=old.pk).update(made_by=other, revoked_at=before)
+    assert PersonHttp(other).decide(one | shown, "approve").ok()["counted"]
 
 
 def test_the_ladder_adds_people_and_takes_nothing_from_anybody(cast: Cast) -> None:

@@ -38,6 +38,14 @@ HOOK = {"name": "Books", "of": "claims.*", "url": "https://books.example/judge"}
         ("::ffff:10.0.0.1", False),
         ("64:ff9b::a00:1", False),
         ("2002:a00:1::", False),
+        ("::ffff:93.184.216.34", False),
+        ("::127.0.0.1", False),
+        ("::ffff:0:127.0.0.1", False),
+        ("64:ff9b::5db8:d822", False),
+        ("64:ff9b:1::5db8:d822", False),
+        ("fec0::1", False),
+        ("192.88.99.1", False),
+        ("192.0.0.9", False),
     ],
 )
 def test_what_is_public(ip: str, public: bool) -> None:
@@ -96,6 +104,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         seen.append((json.loads(self.rfile.read(int(self.headers["Content-Length"]))), self.headers["Host"]))
         what = self.path.strip("/")
+        if what == "slow-head":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+            self._drip()
+            return
         if what == "redirect":
             self.send_response(307)
             self.send_header("Location", "/passed")
@@ -106,6 +118,10 @@ class Handler(BaseHTTPRequestHandler):
         answers = {
             "passed": '{"passed":true,"detail":"fits"}',
             "failed": '{"passed":false,"contradicts":"few"}',
+            "twice": '{"passed":false,"passed":true}',
+            "mark": '\ufeff{"passed":true}',
+            "nan": '{"passed":true,"n":NaN}',
+            "deep": '{"passed":true,"n":' + "[" * 30_000 + "]" * 30_000 + "}",
         }
         text = answers.get(what, '{"passed":"true"}' if what == "odd" else "?" * 70_000)
         if what == "slow":
@@ -147,12 +163,19 @@ def port() -> Iterator[int]:
         ("broken", "error", "It answered with the status 500."),
         ("odd", "error", "Its answer does not say whether it passed."),
         ("huge", "error", "Its answer has more than 64000 bytes."),
+        ("twice", "error", "Its answer is no JSON."),
+        ("mark", "error", "Its answer is no JSON."),
+        ("nan", "error", "Its answer is no JSON."),
+        ("deep", "error", "Its answer is no JSON."),
         ("slow", "timed_out", "No answer within 0.5 s."),
+        ("slow-head", "timed_out", "No answer within 0.5 s."),
     ],
 )
 def test_only_a_plain_true_is_a_yes(port: int, path: str, status: str, detail: str) -> None:
     seen.clear()
+    began = time.monotonic()
     said = ask(url=f"http://localhost:{port}/{path}", body='{"n":1}', key="k", seconds=0.5, private=True)
+    assert time.monotonic() - began < 2
     assert (said.status, said.detail) == (status, detail)
     assert said.contradicts == ("few" if path == "failed" else "")
     # Once, and by its own name: a redirect is not followed.

@@ -9,6 +9,7 @@ import pytest
 
 from reviewhub.audit.models import Event
 from reviewhub.gates import verify as module
+from reviewhub.gates.tasks import verify_due
 from reviewhub.gates.verify import due, verify
 from reviewhub.policies.publish import publish
 from reviewhub.toolcalls.models import ToolCall
@@ -153,3 +154,22 @@ def test_a_webhook_passes_nothing_that_a_limit_or_people_hold(
         verify(verdict_id=verdict_id)
     assert stage.now(first)["state"] == "allowed"
     assert (stage.now(second)["state"], stage.now(second)["because"]["kind"]) == ("waiting", "limit")
+
+
+def test_one_that_breaks_keeps_no_other_from_being_asked(
+    stage: Stage, asked: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = stage.paused()
+    stage.run = stage.http.run()["id"]
+    second = stage.paused()
+    real = module.ask
+    broken = str(Verdict.objects.get(tool_call=first["id"]).pk)
+
+    def ask(**given: Any) -> Said:
+        if given["key"] == broken:
+            raise RuntimeError("broken")
+        return real(**given)
+
+    monkeypatch.setattr(module, "ask", ask)
+    assert verify_due() == 1
+    assert [stage.now(one)["state"] for one in (first, second)] == ["waiting", "allowed"]

@@ -63,6 +63,26 @@ def test_the_way_of_a_draft(cast: Cast, as_: As) -> None:
     assert "No rule differs." in get(client, "/3?against=1") and "approvals: 2 → 1" in get(client, "/3")
 
 
+def test_a_draft_stays_on_the_version_that_it_was_made_from(cast: Cast, as_: As) -> None:
+    policy(cast.support, ALL)
+    client = as_(cast.alice)
+    fields = rule_fields(get(client, "/edit"))
+    policy(cast.support, {**ALL, "approvals": 3})
+    refused = post(client, "publish", **{**fields, "do": "publish", "note": "why"})
+    assert "published v2 meanwhile" in refused
+    post(client, "publish", **{**fields, "do": "save", "note": "why"})
+    # Neither a save after the refusal nor another edit moves it.
+    post(client, "publish", **{**rule_fields(get(client, "/edit?from=draft")), "do": "save", "note": "why"})
+    draft = open_draft(cast.workspace.pk)
+    assert draft is not None and draft.base == 1
+    page = get(client, "/draft")
+    assert 'href="/northwind/policy/2?against=1"' in page and 'name="on_top"' in page
+    sent = {"draft": draft.pk, "note": "why", "base": 2}
+    assert "published v2 after the draft was made from v1" in post(client, "draft/publish", **sent)
+    assert PolicyVersion.objects.count() == 2
+    assert "Policy v3 is in force." in post(client, "draft/publish", **sent, on_top="yes")
+
+
 def test_a_backtest_shows_how_far_it_is(cast: Cast, as_: As) -> None:
     agent = make_test_agent(cast.support)[0]
     known_tools(agent, "refund")
