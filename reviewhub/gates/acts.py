@@ -36,10 +36,9 @@ Said = dict[str, canonical.Tree]
 
 def plan_arguments(*, branch: Branch, body: wire.PlanBody, before: PlanVersion | None) -> Said:
     """What `rh.plan` says: the version as it was sent, the one it is made from, and the number it is to get."""
-    newest = PlanVersion.objects.filter(run_id=branch.run_id).aggregate(newest=Max("number"))["newest"] or 0
     given = body.to_tree()
     said = {name: given[name] for name in ("steps", "assumptions", "why") if given.get(name)}
-    return {"base": _number(before.number if before else 0), "version": _number(newest + 1), **said}
+    return {"base": _number(before.number if before else 0), "version": _number(_next(branch)), **said}
 
 
 def step_arguments(*, branch: Branch, node: str, step: int) -> Said:
@@ -190,12 +189,19 @@ def _plan_fault(branch: Branch, said: Any) -> str:
     before = in_force(branch.pk)
     if said.get("base") != _number(before.number if before else 0):
         return f"base: version {before.number if before else 0} is in force"
+    if said.get("version") != _number(_next(branch)):
+        return f"version: the next one is {_next(branch)}"
     try:
         body = wire.PlanBody.from_tree({key: said[key] for key in said if key not in ("base", "version")})
         sent(body.steps, body.assumptions)
     except (wire.BadBody, Invalid) as error:
         return str(error)
     return ""
+
+
+def _next(branch: Branch) -> int:
+    newest = PlanVersion.objects.filter(run_id=branch.run_id).aggregate(newest=Max("number"))["newest"]
+    return (newest or 0) + 1
 
 
 def _number(value: int) -> canonical.Number:

@@ -27,7 +27,7 @@ from reviewhub.core.idempotency import check_key
 from reviewhub.core.transitions import move
 from reviewhub.gates.errors import AlreadyConsumed, DigestMismatch, GrantExpired, NotAllowed
 from reviewhub.gates.kinds import CallStarted
-from reviewhub.gates.reconsider import again_within_limits, facts_differ, reask, reconsider, repeated_since
+from reviewhub.gates.reconsider import facts_differ, once_more, reask, reconsider, repeated_since
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.fence import check, check_not_halted
 from reviewhub.toolcalls.locks import Locked, lock, lock_call, lock_run
@@ -113,10 +113,9 @@ def _consume(
     acknowledge(branch=locked.branch)
     if call.state == CallState.ALLOWED:
         return _use_grant(locked, twins, key_hash, facts, epoch, actor)
-    if call.state == CallState.FAILED and (why := again_within_limits(call)):
-        raise NotAllowed(f"This tool call failed and cannot be tried again just now. {why}", state=call.state)
     last = call.attempts.order_by("-number")[0]
-    return _start(locked, last.grant, key_hash, epoch, actor)
+    refusal = once_more(locked=locked, grant=last.grant, actor=actor)
+    return refusal or _start(locked, last.grant, key_hash, epoch, actor)
 
 
 def _twins(locked: Locked) -> list[ToolCall]:

@@ -30,6 +30,7 @@ from reviewhub.reviews.requirement import Stored
 from reviewhub.standing.queries import candidates, plain
 from reviewhub.standing.rules import covers, decisive, why_not
 from reviewhub.toolcalls.claims import failed_checks
+from reviewhub.toolcalls.likeness import likeness
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.queries import arguments_of
 from reviewhub.tools.models import Tool
@@ -82,7 +83,8 @@ def explain_facts(
     asked = _Asked(agent=agent, environment=environment, facts=facts)
     policy = in_force(workspace_id).policy if rules_text is None else parse_policy(rules_text)
     found = _with_limits(found, asked, policy)
-    no = rejections(agent_id=agent.pk, digests={asked.digest}).get(asked.digest)
+    alike = likeness(tool=facts.tool, arguments=facts.arguments)
+    no = rejections(agent_id=agent.pk, alike={alike}).get(alike)
     return _with_standing(_with_rejection(found, no), asked, rejected=no is not None)
 
 

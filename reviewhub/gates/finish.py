@@ -42,7 +42,8 @@ def finish(*, branch_id: uuid.UUID, body: wire.FinishBody, actor: Actor) -> Bran
     Raises:
         Unsettled: a call waits, runs or is unknown (names them).
         ApprovalNeeded: steps of its plan are open, or policy asks for people anyway: pause for it first.
-        NotAllowed, DigestMismatch: `call` is not the consumed approval of this end with this result.
+        NotAllowed, DigestMismatch: `call` is not the consumed approval of this end with this result and these open
+            steps.
         EndingConflict: it ended already, with other words.
         Superseded, StaleEpoch, RunEnded, StaleHead: this caller may not write for the branch.
     """
@@ -65,7 +66,7 @@ def _finish(branch: Branch, body: wire.FinishBody, made: Draft | None, actor: Ac
             branch=branch,
             call_id=body.call,
             name=FINISH,
-            fits=lambda said: {**said, "open_steps": arguments["open_steps"]} == arguments,
+            fits=lambda said: said == arguments,
             result=None,
             actor=actor,
         )

@@ -16,6 +16,7 @@ from reviewhub.runs.models import Run
 from reviewhub.standing.models import StandingApproval
 from reviewhub.standing.queries import candidates, plain, used_by
 from reviewhub.standing.rules import Asking, Remembered, covers, decisive, in_force, lifted_text, why_not
+from reviewhub.toolcalls.likeness import likeness
 from reviewhub.toolcalls.locks import Locked, lock
 from reviewhub.toolcalls.today import Today
 
@@ -34,10 +35,10 @@ def let_stand(
     by: list[StandingApproval | None] = [None for _ in prepared]
     if not rows:
         return lifted, by
-    said = rejections(agent_id=agent.pk, digests={one.proposal.digest for one in wanted})
+    said = rejections(agent_id=agent.pk, alike={one.proposal.likeness for one in wanted})
     at, uses = now(), {row.pk: row.uses for row in rows}
     for place, one in enumerate(prepared):
-        if why_not(one.answer) or one.proposal.digest in said:
+        if why_not(one.answer) or one.proposal.likeness in said:
             continue
         asking = asking_of(one.facts, agent=agent, run=run, digest=one.proposal.digest)
         row = _first(rows, uses, one, asking, at)
@@ -56,11 +57,12 @@ def still_stands(locked: Locked, found: Today) -> bool:
         return False
     row = lock(StandingApproval.objects.filter(pk=used.standing_id)).get()
     asking = asking_of(found.facts, agent=call.agent, run=call.run, digest=call.digest)
+    alike = likeness(tool=call.tool_name, arguments=found.arguments)
     holds = decisive(list(in_force(plain(row), asking, at=now()))) is None
     return (
         holds
         and (row.team_id,) == found.answer.team_ids
-        and not rejections(agent_id=call.agent_id, digests={call.digest})
+        and not rejections(agent_id=call.agent_id, alike={alike})
     )
 
 

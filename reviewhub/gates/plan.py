@@ -95,7 +95,8 @@ def plan(*, run: Run, body: wire.PlanBody, key: str, actor: Actor) -> PlanVersio
                 branch=branch,
                 call_id=body.call,
                 name=PLAN,
-                fits=lambda said: {**said, "version": arguments["version"]} == arguments,
+                # The number it got: another branch of the run may have written one meanwhile.
+                fits=lambda said: said == arguments | written(row),
                 result=written(row),
                 actor=actor,
             )

@@ -12,11 +12,12 @@ from reviewhub.core.clock import now
 from reviewhub.core.errors import ReviewHubError
 from reviewhub.core.transitions import move
 from reviewhub.gates.ask_again import ask_again
-from reviewhub.gates.errors import FactsChanged, PolicyChanged
+from reviewhub.gates.errors import FactsChanged, NotAllowed, PolicyChanged
 from reviewhub.gates.hold import hold
 from reviewhub.gates.kinds import CallDenied
 from reviewhub.gates.let_stand import still_stands
-from reviewhub.gates.within_limits import start_within, weighed_now
+from reviewhub.gates.unknown import open_unknown
+from reviewhub.gates.within_limits import start_within, take, weighed_now
 from reviewhub.policies.evaluate import Resolved
 from reviewhub.reviews.asked import approval
 from reviewhub.reviews.models import ReviewRequest
@@ -78,13 +79,34 @@ def reconsider(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError 
     return None
 
 
-def again_within_limits(call: ToolCall) -> str:
-    """Why a call that failed and took nothing of its limits any more cannot start again; empty when it can."""
-    weighed = weighed_now(call)
-    if weighed.found.answer.layer == "limit":
-        return weighed.found.answer.text
-    start_within(call, weighed)
-    return ""
+def once_more(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError | None:
+    """A refusal when a call that failed, or runs perhaps, must not start again with the grant of its last attempt.
+
+    A failed call that took nothing of its limits any more waits for room there. Where policy is stricter by now, a
+    failed call is denied or put before people, as one that was not used yet would be (`reconsider`). Of a started one
+    nobody knows whether it happened: people say that first, and then it is reconsidered.
+    """
+    call, weighed = locked.call, weighed_now(locked.call)
+    answer, has_failed = weighed.found.answer, locked.call.state == CallState.FAILED
+    if has_failed and answer.layer == "limit":
+        why = f"This tool call failed and cannot be tried again just now. {answer.text}"
+        return NotAllowed(why, state=call.state)
+    is_held = answer.action == "require" and grant.by_policy and not still_stands(locked, weighed.found)
+    if answer.action != "deny" and not is_held:
+        start_within(call, weighed)
+        return None
+    verb = "denies this call" if answer.action == "deny" else "asks for an approval"
+    because = f"Policy {verb} by now. {answer.text}"
+    if not has_failed:
+        move(call, to=CallState.UNKNOWN, table=CALL_EDGES)
+        open_unknown(locked=locked, because=f"It was to be run again. {because}", actor=actor)
+    elif is_held:
+        # It waits, and takes its part of the limits again: failed, it had given that back.
+        take(calls=[call], weighings=[weighed.weighing])
+        reask(locked=locked, because="Policy asks for an approval by now.", actor=actor)
+    else:
+        _deny(locked, answer)
+    return PolicyChanged(because)
 
 
 def repeat_fact(twins: Sequence[ToolCall]) -> str:

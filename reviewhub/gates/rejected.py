@@ -1,10 +1,15 @@
-"""Somebody said no to exactly this call: that beats a standing approval, and in the same run also a rule."""
+"""Somebody said no to exactly this call: that beats a standing approval, and in the same run also a rule.
+
+It is the same call however its numbers are written.
+"""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+
+from django.db.models import F, Q
 
 from reviewhub.accounts.models import Agent
 from reviewhub.gates.hold import hold
@@ -18,23 +23,29 @@ _SAID = (RequestState.APPROVED, RequestState.EDITED, RequestState.REJECTED)
 
 def hold_rejected(*, run: Run, agent: Agent, prepared: Sequence[Prepared]) -> list[Prepared]:
     """The calls, where one that would run although people rejected exactly this one in this run needs a person."""
-    digests = {one.proposal.digest for one in prepared if one.answer.action in ("allow", "observe")}
-    found = rejections(agent_id=agent.pk, digests=digests)
-    return [_held(one, run, agent, found.get(one.proposal.digest)) for one in prepared]
+    alike = {one.proposal.likeness for one in prepared if one.answer.action in ("allow", "observe")}
+    found = rejections(agent_id=agent.pk, alike=alike)
+    return [_held(one, run, agent, found.get(one.proposal.likeness)) for one in prepared]
 
 
-def rejections(*, agent_id: uuid.UUID, digests: Collection[str]) -> dict[str, ReviewRequest]:
-    """Of these calls of an agent, those about which the last word of people was no, by digest."""
-    if not digests:
+def rejections(*, agent_id: uuid.UUID, alike: Collection[str]) -> dict[str, ReviewRequest]:
+    """Of these calls of an agent, those about which the last word of people was no, by `likeness`."""
+    if not alike:
         return {}
     rows = ReviewRequest.objects.filter(agent_id=agent_id, kind=ReviewRequest.Kind.APPROVAL)
-    ever = rows.filter(digest__in=digests, state=RequestState.REJECTED).values_list("digest", flat=True)
+    name = "tool_call__versions__likeness"
+    ever = rows.filter(_decided(alike), state=RequestState.REJECTED).values_list(name, flat=True)
     found: dict[str, ReviewRequest] = {}
-    for digest in sorted(set(ever.distinct())):
-        last = rows.filter(digest=digest, state__in=_SAID).order_by("-decided_at")[0]
+    for one in sorted(set(ever.distinct())):
+        last = rows.filter(_decided([one]), state__in=_SAID).order_by("-decided_at")[0]
         if last.state == RequestState.REJECTED:
-            found[digest] = last
+            found[one] = last
     return found
+
+
+def _decided(alike: Collection[str]) -> Q:
+    """The version that was decided is one of these."""
+    return Q(tool_call__versions__version=F("version"), tool_call__versions__likeness__in=alike)
 
 
 def rejection_text(request: ReviewRequest) -> str:

@@ -19,7 +19,7 @@ from reviewhub.policies.rules import Rule
 UNITS = 1_000_000
 """`DECIMALS` of them."""
 HOLDING = ("waiting", "allowed", "started", "unknown", "succeeded")
-"""States of calls that take their part. A failed one does if it reported what it had done in part."""
+"""States of calls that take their part. One that reported what it had done in part always does."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,12 +14,12 @@ from reviewhub.core.clock import now
 from reviewhub.limits import rules
 from reviewhub.limits.models import Meter, Reservation
 from reviewhub.limits.rules import HOLDING, UNITS, Weighed
-from reviewhub.policies.evaluate import CallFacts, Resolved, call_of, in_force, resolve, team_ids
+from reviewhub.policies.evaluate import CallFacts, Resolved, as_of, call_of, in_force, resolve, team_ids
 from reviewhub.policies.limit import Limit
 from reviewhub.policies.rules import Call, Policy, tighten
 from reviewhub.toolcalls.models import ToolCall
 
-HOLDS = Q(tool_call__state__in=HOLDING) | Q(tool_call__state="failed", tool_call__partial__isnull=False)
+HOLDS = Q(tool_call__state__in=HOLDING) | Q(tool_call__partial__isnull=False)
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,24 @@ class _Scale:
         return self.used[key]
 
     def has(self, limit: Limit, units: int) -> bool:
-        """Whether the call took at least so much within the time of a limit: others were weighed with that."""
+        """Whether the call took at least so much within the time of a limit: others were weighed with that.
+
+        What it took when the limit said something else is weighed again.
+        """
         meter = self.meters.get(_key(limit, self.agent))
-        if self.again is None or meter is None:
+        if self.again is None or meter is None or not self._was_so(limit, self.again):
             return False
         since = self.at - timedelta(seconds=limit.window_seconds)
         own = Reservation.objects.filter(
             HOLDS, meter=meter, tool_call=self.again, at__gt=since, units__gte=units
         )
         return own.exists()
+
+    def _was_so(self, limit: Limit, call_id: uuid.UUID) -> bool:
+        """Whether the policy that answered the call had this very limit."""
+        number = ToolCall.objects.values_list("policy_version", flat=True).get(pk=call_id)
+        policy = as_of(self.agent.workspace_id, number).policy
+        return policy is not None and limit in policy.limits
 
     def takes(self, found: Sequence[Weighed]) -> tuple[tuple[Meter, int], ...]:
         """What a call takes of the meters that are there."""

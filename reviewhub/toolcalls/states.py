@@ -63,7 +63,8 @@ CALL_EDGES: Edges = {
     "denied": frozenset(),
     "started": frozenset({"succeeded", "failed", "unknown"}),
     "succeeded": frozenset(),
-    "failed": frozenset({"started"}),  # a new attempt of a read or idempotent call
+    # started: a new attempt of a read or idempotent call; waiting, denied: policy is stricter when it is to begin
+    "failed": frozenset({"started", "waiting", "denied"}),
     # By a person (happened, did_not_happen, skip), or by a late outcome of the tool itself.
     "unknown": frozenset({"succeeded", "failed", "allowed", "skipped"}),
     "skipped": frozenset(),

@@ -188,3 +188,27 @@ def test_a_question_is_answered_and_nothing_else(stage: Stage) -> None:
     assert call["state"] == "waiting"
     assert stage.bob.decide(call, "approve").status == 422
     assert stage.bob.decide(call, "respond", value="8812").ok()["state"] == "responded"
+
+
+def test_what_was_approved_is_what_is_so_now(stage: Stage) -> None:
+    """A forged number is refused, one that another plan took is not spent, and no end is spent on later steps."""
+    said = json.loads(stage.plan().json["arguments_text"])
+    forged = stage.ask("rh.plan", json.dumps({**said, "version": 99}))
+    assert (forged.status, "version: the next one is 1" in str(forged.json)) == (422, True)
+    policy(stage.cast.support, {"name": "Ends", "tool": "rh.finish", "action": "require"})
+    end = stage.approved(stage.finish())
+    stage.plan().ok(201)
+    assert stage.finish(call=end["id"]).code == "digest_mismatch"
+    stage.http.outcome(end, "failed", error="there is a plan by now").ok()
+    again = stage.approved(stage.finish())
+    assert stage.finish(call=again["id"]).ok()["state"] == "succeeded"
+
+
+def test_an_approved_plan_whose_number_another_branch_took_is_not_spent(stage: Stage) -> None:
+    call = stage.approved(stage.plan())
+    policy(stage.cast.support)
+    saved = stage.http.post(f"/runs/{stage.run}/checkpoints", {"state": {"n": 2}}).ok(201)
+    fork = stage.http.post(f"/checkpoints/{saved['id']}/fork", {"reason": "other"}).ok(201)
+    stage.plan(branch=fork["branch"]["name"]).ok(201)
+    assert stage.plan(call=call["id"]).code == "digest_mismatch"
+    assert PlanVersion.objects.count() == 1

@@ -126,7 +126,7 @@ def test_what_came_to_nothing_is_given_back(
         published(cast, rules=[{**RUNS, "action": "require"}], limits=[SUM])
     one = refund(agent, 500)
     if how == "rejected":
-        bob.decide(one, "reject", message="no").ok()
+        bob.decide(one, "reject", message="Not now.").ok()
         published(cast, limits=[SUM])
     end(agent, bob, one, how)
     assert refund(agent, 500)["state"] == ("allowed" if is_free else "waiting")
@@ -285,3 +285,59 @@ def test_ten_at_once_never_pass_a_limit(cast: Cast) -> None:
     assert sorted(states) == ["allowed"] * 5 + ["waiting"] * 3
     assert [reply.status for reply in replies].count(429) == 2
     assert Grant.objects.count() == 5
+
+
+STRICTER = [
+    ("failed", "deny", "denied", 0),
+    ("failed", "require", "waiting", 400),
+    ("failed in part", "deny", "denied", 400),
+    ("started", "deny", "unknown", 400),
+    ("started", "require", "unknown", 400),
+]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("how", "by_now", "state", "kept"), STRICTER)
+def test_policy_is_asked_again_before_another_attempt(
+    agent: AgentHttp, bob: PersonHttp, cast: Cast, how: str, by_now: str, state: str, kept: int
+) -> None:
+    agent.put("/tools/refund", {"effect": "idempotent"}).ok()
+    published(cast, limits=[SUM])
+    one = refund(agent, 400)
+    end(agent, bob, one, how)
+    published(cast, rules=[{**RUNS, "action": by_now}], limits=[SUM])
+    refused = agent.consume(one)
+    assert (refused.status, refused.code) == (409, "policy_changed")
+    row = ToolCall.objects.get(pk=one["id"])
+    assert (row.state, row.attempt) == (state, 1)
+    published(cast, limits=[SUM])
+    said = agent.post("/policy/explain", {"tool": "refund", "arguments": {"amount": 500}}).ok()
+    assert (said["outcome"], f"{kept} of 500" in str(said)) == ("require" if kept else "allow", True)
+    if state == "denied":
+        return
+    waiting = agent.get(f"/tool-calls/{one['id']}").ok()
+    bob.decide(waiting, "approve" if state == "waiting" else "did_not_happen").ok()
+    assert agent.consume(one).ok()["attempt"] == 2
+
+
+@pytest.mark.django_db
+def test_another_attempt_counts_from_when_it_starts(agent: AgentHttp, bob: PersonHttp, cast: Cast) -> None:
+    agent.put("/tools/refund", {"effect": "idempotent"}).ok()
+    published(cast, limits=[SUM])
+    one = refund(agent, 400)
+    agent.consume(one).ok()
+    later(minutes=61)
+    agent.consume(one).ok()
+    assert refund(agent, 200)["state"] == "waiting"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("tighter", [{"most": 300}, {"sum_of": None, "most": 0}, {"window_seconds": 60}])
+def test_what_was_taken_of_another_limit_is_weighed_again(
+    agent: AgentHttp, cast: Cast, tighter: dict[str, Any]
+) -> None:
+    one = refund(agent, 400)
+    published(cast, limits=[{name: value for name, value in {**SUM, **tighter}.items() if value is not None}])
+    is_within = "most" not in tighter
+    assert agent.consume(one).code == ("" if is_within else "policy_changed")
+    assert ToolCall.objects.get(pk=one["id"]).state == ("started" if is_within else "waiting")

@@ -283,3 +283,31 @@ def test_many_pauses_at_once_use_it_as_often_as_it_may_be_used(cast: Cast) -> No
     )
     assert sorted(states) == ["allowed"] * 3 + ["waiting"] * 2
     assert StandingApproval.objects.get().uses == StandingUse.objects.count() == 3
+
+
+@pytest.mark.django_db
+def test_no_to_a_call_is_no_however_its_number_is_written(
+    agent: AgentHttp, bob: PersonHttp, cast: Cast
+) -> None:
+    run, before = agent.run()["id"], propose(agent, 20)
+    kept(agent, bob, **SMALL)
+    pending = agent.pause(agent.run()["id"], raw_call("20.0")).ok(201)["tool_calls"][0]
+    assert pending["state"] == "allowed"
+    bob.decide(before, "reject", message="not this order").ok()
+    assert agent.consume(pending).code == "policy_changed"
+    again = agent.pause(agent.run()["id"], raw_call("2e1")).ok(201)["tool_calls"][0]
+    assert again["state"] == "waiting"
+    asked = {"tool": "refund", "arguments": {"order": "8812", "amount": 20.0}}
+    steps = agent.post("/policy/explain", asked).ok()["steps"]
+    assert [step["layer"] for step in steps if step["layer"] == "rejection"] == ["rejection"]
+    bob.decide(propose(agent, 60, run=run), "reject", message="Not so much.").ok()
+    policy(cast.support, {**ASK, "action": "allow"})
+    (one,) = agent.pause(run, raw_call("60.00")).ok(201)["tool_calls"]
+    assert (one["state"], one["because"]["kind"]) == ("waiting", "rejection")
+
+
+def raw_call(amount: str) -> dict[str, Any]:
+    """A refund whose amount is written like this."""
+    one = call()
+    del one["arguments"]
+    return {**one, "arguments_text": f'{{"amount":{amount},"order":"8812"}}'}
