@@ -13,6 +13,7 @@ from reviewhub.accounts.delegate import delegate
 from reviewhub.accounts.models import Agent, Delegation, Member, Role
 from reviewhub.accounts.take_back import take_back
 from reviewhub.audit.models import Event
+from reviewhub.audit.testing import unguarded
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Invalid, NotFound
@@ -301,6 +302,7 @@ def test_a_requirement_of_before_is_read_and_its_votes_count(cast: Cast) -> None
         "teams": [str(cast.support.pk)], "policy_version": 1, "rule": "Wires", "text": "2 approvals from Support.",
     }  # fmt: skip
     ReviewRequest.objects.update(requirement=json.dumps(old), waits_for="")
-    Review.objects.update(seats="", for_teams="")
+    with unguarded():
+        Review.objects.update(seats="", for_teams="")
     assert PersonHttp(cast.alice).get("/requests").status == 200
     assert PersonHttp(cast.alice).decide(one, "approve").ok()["state"] == "approved"
