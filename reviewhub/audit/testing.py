@@ -18,11 +18,21 @@ from reviewhub.audit.triggers import create_triggers, drop_triggers, guards_in_f
 @contextmanager
 def unguarded(*, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
     """Drops the guards and makes them again."""
+    _settle(connections[using])
     drop_triggers(using=using)
     try:
         yield
     finally:
+        _settle(connections[using])
         create_triggers(using=using)
+
+
+def _settle(connection: BaseDatabaseWrapper) -> None:
+    """PostgreSQL alters no table with checks that wait for the end of the transaction."""
+    if connection.vendor == "postgresql" and connection.in_atomic_block:
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute("SET CONSTRAINTS ALL DEFERRED")
 
 
 @contextmanager

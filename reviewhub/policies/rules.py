@@ -218,6 +218,9 @@ def _tightened(
     position, first = max(asked, key=lambda one: (sum(stage.approvals for stage in one[1].asks), -one[0]))
     if lower.requirement is not None:
         wanted.append(lower.requirement)
+    elif undecided:
+        # What holds it alone is asked for beside what others ask for.
+        wanted.append(Requirement.of_own_team(call.agent_team))
     needed = _narrowed(joined(wanted), call, held)
     names = " and ".join(rule.name for _, rule in asked)
     return Answer(

@@ -133,7 +133,8 @@ def test_no_blob_is_read_for_the_bytes_of_steps(branch: Branch) -> None:
     blobs = [one["sql"] for one in seen if "checkpoints_blob" in one["sql"]]
     assert len(blobs) == 1
     assert "LENGTH" in blobs[0].upper()
-    assert len(seen) == 4
+    # On PostgreSQL the rows themselves are read by a cursor that nothing counts.
+    assert len(seen) == (3 if connection.vendor == "postgresql" else 4)
 
 
 def test_a_blob_that_is_kept_elsewhere_counts_as_it_is_stored_there(branch: Branch) -> None:
