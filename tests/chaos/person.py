@@ -93,8 +93,8 @@ class Reviewer:
 
     def confirm(self) -> None:
         """Both steps: a call that must not run twice asks again."""
-        self.page.locator("#outcome, button:has-text('Approve and run')").first.wait_for()
-        sure = self.page.locator("button:has-text('Approve and run')")
+        self.page.locator("#outcome, #decide-form button:has-text('Approve and run')").first.wait_for()
+        sure = self.page.locator("#decide-form button:has-text('Approve and run')")
         if sure.count():
             sure.click()
 
