@@ -47,7 +47,8 @@ def claim(*, resumption_id: uuid.UUID, owner: str, seconds: int) -> Claimed | No
     if row is None:
         return None
     branch = locked_branch(row.branch_id)
-    row.refresh_from_db()
+    # Locked too: its holder, whose lease may have run out meanwhile, ends it without a lock of the branch.
+    row.refresh_from_db(from_queryset=Resumption.objects.select_for_update(no_key=True))
     if branch.is_halted or row.state not in {ResumptionState.QUEUED, ResumptionState.CLAIMED}:
         return None
     if branch.state == BranchState.PAUSED:
