@@ -19,4 +19,5 @@ def hold(answer: Resolved, *, agent: Agent, because: str) -> Resolved:
         requirement=needed.model_copy(update={"on_timeout": "deny"}),
         team_ids=answer.team_ids or (agent.team_id,),
         held_because=(*answer.held_because, because),
+        is_least=answer.is_least or answer.requirement is None,
     )

@@ -9,20 +9,27 @@ from itertools import pairwise
 from reviewhub.policies.requirement import VERDICTS, AskedStage, Requirement, Step
 
 
-def joined(wanted: Sequence[Requirement]) -> Requirement:
+def joined(wanted: Sequence[Requirement], *, least: Sequence[Requirement] = ()) -> Requirement:
     """What meets all of these, as strict in each respect as the strictest. Silence is a no, as in every guardrail.
 
     Every team that one of them names is asked, for the most approvals that one of them wants of it. Who names no
     team wants so many approvals in all: the agent's own team is asked for what the named ones leave over.
+
+    Args:
+        least: those that cannot say more than how many approvals they want (the last line, limits without a team):
+            that they know no escalation and no second rejection is nobody's wish, so it takes none away.
     """
+    asked = (*wanted, *least)
+    if not wanted:
+        wanted, least = least, ()
     first, *others = wanted
-    if not others:
+    if not others and not least:
         return first.model_copy(update={"on_timeout": "deny"})
     locked = dict.fromkeys(path for one in wanted for path in one.locked_fields)
     verdicts = tuple(
         verdict for verdict in VERDICTS if all(verdict in one.allowed_decisions for one in wanted)
     )
-    stages = _stages(wanted)
+    stages = _stages(asked)
     return Requirement(
         stages=stages,
         deny_threshold=min(one.deny_threshold for one in wanted),

@@ -58,6 +58,8 @@ class Answer:
     requirement: Requirement | None = None
     held_because: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
+    is_least: bool = False
+    """No rule said whom to ask: the requirement is one approval of the agent's own team, and says nothing more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +138,7 @@ def everything_else(call: Call, *, because: str = NO_RULE, more: Sequence[str] =
         # Where no rule could be asked, something is wrong, and nothing lifts that.
         held_because=held if because == NO_RULE else (because, *held),
         undecided=tuple(more),
+        is_least=True,
     )
 
 
@@ -148,7 +151,8 @@ def unmatched(call: Call, *, because: str = "no rule matches", more: Sequence[st
 
 def tighten(lower: Answer, asked: Sequence[Rule], call: Call, *, layer: Layer, because: str) -> Answer:
     """`lower` with all that these rules ask for, as if they were guardrails; `because` says what they are in truth."""
-    found = _tightened(lower, list(enumerate(asked, start=1)), call)
+    silent = [rule for rule in asked if rule.team is None]
+    found = _tightened(lower, list(enumerate(asked, start=1)), call, silent=silent)
     if found.requirement is None:
         return replace(found, layer=layer, text=because)
     text = _sentence(str(found.requirement), (because, *found.held_because))
@@ -194,9 +198,14 @@ def _strictest(policy: Policy, call: Call, lower: Answer) -> Answer:
 
 
 def _tightened(
-    lower: Answer, asked: Sequence[tuple[int, Rule]], call: Call, undecided: Sequence[str] = ()
+    lower: Answer,
+    asked: Sequence[tuple[int, Rule]],
+    call: Call,
+    undecided: Sequence[str] = (),
+    silent: Sequence[Rule] = (),
 ) -> Answer:
-    """`lower` with all that these guardrails ask for, and held for what could not be decided."""
+    """`lower` with all that these guardrails ask for, and held for what could not be decided. `silent` are those of
+    them that cannot say more than how many approvals they want."""
     denying = next(((position, rule) for position, rule in asked if rule.action == "deny"), None)
     if denying is not None:
         position, rule = denying
@@ -212,16 +221,16 @@ def _tightened(
         needed = _narrowed(needed, call, held)
         return replace(
             lower, action="require", requirement=needed, held_because=held, text=_sentence(str(needed), held),
-            undecided=(*lower.undecided, *undecided),
+            undecided=(*lower.undecided, *undecided), is_least=lower.is_least or lower.requirement is None,
         )  # fmt: skip
-    wanted = [_requirement(rule, call) for _, rule in asked]
+    wanted = [(_requirement(rule, call), rule in silent) for _, rule in asked]
     position, first = max(asked, key=lambda one: (sum(stage.approvals for stage in one[1].asks), -one[0]))
     if lower.requirement is not None:
-        wanted.append(lower.requirement)
-    elif undecided:
-        # What holds it alone is asked for beside what others ask for.
-        wanted.append(Requirement.of_own_team(call.agent_team))
-    needed = _narrowed(joined(wanted), call, held)
+        wanted.append((lower.requirement, lower.is_least))
+    needed = joined(
+        [one for one, is_least in wanted if not is_least], least=[one for one, is_least in wanted if is_least]
+    )
+    needed = _narrowed(needed, call, held)
     names = " and ".join(rule.name for _, rule in asked)
     return Answer(
         action="require", text=_sentence(str(needed), (f"guardrail {names} asks for it", *held)), layer="guardrail",
@@ -274,6 +283,7 @@ def _answer(rule: Rule, position: int, call: Call, undecided: Sequence[str] = ()
         requirement=requirement,
         held_because=held,
         undecided=tuple(undecided),
+        is_least=rule.lets_run,
     )
 
 

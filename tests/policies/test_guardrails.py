@@ -15,7 +15,7 @@ from reviewhub.policies.arguments import Arguments
 from reviewhub.policies.model import Condition, Policy, Rule
 from reviewhub.policies.reading import cautions, parse_policy
 from reviewhub.policies.requirement import VERDICTS, Escalation, Requirement, Stage
-from reviewhub.policies.rules import Answer, Call, evaluate, explain, possible
+from reviewhub.policies.rules import Answer, Call, evaluate, explain, possible, tighten
 
 STRICTNESS = {"allow": 0, "observe": 0, "require": 1, "deny": 2}
 ARGUMENTS = ("{}", '{"a":null}', '{"a":1}', '{"a":600}', '{"a":"x"}', '{"a":1E99}')
@@ -113,11 +113,14 @@ def no_looser(before: Answer, after: Answer) -> bool:
     return (
         new.approvals >= old.approvals
         and all(asked_of(new, team) >= many for team, many in named_by(old).items())
-        and all((team, to) in stand_ins(old) or not asked_of(old, team) for team, to in stand_ins(new))
+        and (
+            before.is_least
+            or all((team, to) in stand_ins(old) or not asked_of(old, team) for team, to in stand_ins(new))
+        )
         and set(new.locked_fields) >= set(old.locked_fields)
         and (new.sign_in_minutes or 9999) <= (old.sign_in_minutes or 9999)
         and new.typed_confirmation >= old.typed_confirmation
-        and new.deny_threshold <= old.deny_threshold
+        and (before.is_least or new.deny_threshold <= old.deny_threshold)
         and (new.four_eyes or not old.four_eyes)
         and (new.on_timeout == "deny" or old.on_timeout == "allow")
         and set(new.allowed_decisions) <= {*old.allowed_decisions, "reject"}
@@ -230,6 +233,49 @@ def test_a_ladder_stands_in_for_those_only_who_let_it():
         assert needed is not None
         found = [tuple(sorted(step.for_teams)) for step in needed.escalation]
         assert found == ([stands_in_for] if stands_in_for else [])
+
+
+OWN_TEAM = {
+    "deny_threshold": 2,
+    "deadline_seconds": 99,
+    "escalation": (Escalation(after_seconds=60, managers=True),),
+}
+NOBODY_SAID_MORE = {
+    "nothing below": Policy(guardrails=(rule("G", **OWN_TEAM),)),
+    "no rule that matches": Policy(guardrails=(rule("G", **OWN_TEAM),), rules=(rule("R", "mail.*"),)),
+    "a rule that lets run": Policy(guardrails=(rule("G", **OWN_TEAM),), rules=(rule("R", action="allow"),)),
+    "one that cannot be decided": Policy(
+        guardrails=(rule("G", **OWN_TEAM), rule("No", action="deny", expression="args.there")),
+        rules=(rule("R", action="allow"),),
+    ),
+    "a rule that would let run": Policy(
+        guardrails=(rule("G", **OWN_TEAM),), rules=(rule("R", action="allow", expression="args.there"),)
+    ),
+}
+
+
+@pytest.mark.parametrize("policy", NOBODY_SAID_MORE.values(), ids=NOBODY_SAID_MORE)
+def test_what_a_guardrail_says_of_the_agents_own_team_stands_where_nobody_else_worded_anything(policy):
+    """The last line asks for an approval of that team, too, and knows neither ladders nor second rejections."""
+    needed = evaluate(policy, call()).requirement
+    assert needed is not None
+    assert (str(needed), needed.deny_threshold, needed.deadline_seconds) == ("1 approval from Support", 2, 99)
+    assert [step.to for step in needed.escalation] == ["the managers"]
+
+
+def test_a_limit_without_a_team_takes_no_ladder_away():
+    beyond = Rule(name="L", tool="*", action="require", approvals=2)
+    lower = evaluate(Policy(rules=(rule("R", **OWN_TEAM),)), call())
+    needed = tighten(lower, [beyond], call(), layer="limit", because="too much").requirement
+    assert needed is not None and (needed.deny_threshold, len(needed.escalation), needed.approvals) == (
+        2,
+        1,
+        2,
+    )
+    alone = tighten(
+        evaluate(Policy(), call()), [beyond], call(), layer="limit", because="too much"
+    ).requirement
+    assert alone is not None and (alone.deny_threshold, alone.approvals) == (1, 2)
 
 
 def test_a_guardrail_that_cannot_be_decided_holds():
