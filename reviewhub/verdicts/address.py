@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import queue
 import socket
+import threading
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -55,29 +57,49 @@ def address_fault(url: str) -> str:
     return ""
 
 
-def look_up(url: str, *, private: bool) -> Place:
+def look_up(url: str, *, private: bool, seconds: float) -> Place:
     """Finds out where an address leads now. The connection is made to exactly that IP address, so that a name which
     means another one a moment later leads nowhere else.
 
     Args:
         private: whether addresses of the house are allowed.
+        seconds: how long the names may be looked for.
 
     Raises:
         Refused: it is none, leads to an address that is not public, or to none at all.
+        TimeoutError: whoever knows the names did not answer in time.
     """
     if fault := address_fault(url):
         raise Refused(f"The address {fault}.")
     parts = urlsplit(url)
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise Refused(f"{host} cannot be found.") from error
-    ips = [str(row[4][0]) for row in found]
+    ips = _ips(host, port, seconds)
     if not private and not all(is_public(ip) for ip in ips):
         raise Refused(f"{host} leads to an address that is not public.")
     return Place(url=url, host=host, ip=ips[0])
+
+
+def _ips(host: str, port: int, seconds: float) -> list[str]:
+    """The IP addresses of a name. The system's resolver has time limits of its own, so it is asked in a thread that is
+    left behind when it takes too long."""
+    said: queue.SimpleQueue[list[str] | OSError | UnicodeError] = queue.SimpleQueue()
+
+    def find() -> None:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            said.put([str(row[4][0]) for row in found])
+        except (OSError, UnicodeError) as error:
+            said.put(error)
+
+    threading.Thread(target=find, name="look-up", daemon=True).start()
+    try:
+        answer = said.get(timeout=max(0.01, seconds))
+    except queue.Empty as error:
+        raise TimeoutError from error
+    if not isinstance(answer, list):
+        raise Refused(f"{host} cannot be found.") from answer
+    return answer
 
 
 def is_public(ip: str) -> bool:

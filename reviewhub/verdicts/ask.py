@@ -47,7 +47,7 @@ def ask(*, url: str, body: str, key: str, seconds: float, private: bool) -> Said
     until = time.monotonic() + seconds
     late = Said(status="timed_out", detail=f"No answer within {seconds:g} s.")
     try:
-        answer = _answer(look_up(url, private=private), body, key, until)
+        answer = _answer(look_up(url, private=private, seconds=seconds), body, key, until)
         return _read(answer) if time.monotonic() < until else late
     except Refused as refused:
         return Said(status="error", detail=str(refused))

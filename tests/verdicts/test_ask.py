@@ -74,8 +74,23 @@ def test_a_name_that_leads_inside_is_refused_also_among_others(monkeypatch: pyte
     found = [(2, 1, 6, "", (ip, 443)) for ip in ("93.184.216.34", "10.0.0.1")]
     monkeypatch.setattr(address.socket, "getaddrinfo", lambda *args, **more: found)
     with pytest.raises(Refused, match="not public"):
-        look_up("https://books.example/", private=False)
-    assert look_up("https://books.example/", private=True).ip == "93.184.216.34"
+        look_up("https://books.example/", private=False, seconds=5)
+    assert look_up("https://books.example/", private=True, seconds=5).ip == "93.184.216.34"
+
+
+def test_a_name_that_nobody_answers_for_is_under_the_same_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    open_again = threading.Event()
+
+    def hangs(*args: Any, **more: Any) -> list[Any]:
+        open_again.wait(5)
+        raise OSError
+
+    monkeypatch.setattr(address.socket, "getaddrinfo", hangs)
+    began = time.monotonic()
+    said = ask(url="https://books.example/", body="{}", key="k", seconds=0.1, private=True)
+    open_again.set()
+    assert (said.status, said.detail) == ("timed_out", "No answer within 0.1 s.")
+    assert time.monotonic() - began < 2
 
 
 def test_what_the_setting_may_say() -> None:
