@@ -79,6 +79,19 @@ class VotesTakenBack(Payload):
     to: str
 
 
+@kind("view.saved", says="{actor} saved the view {name} of the {page}")
+class ViewSaved(Payload):
+    name: str
+    page: str
+    query: str
+
+
+@kind("view.removed", says="{actor} removed the view {name} of the {page}")
+class ViewRemoved(Payload):
+    name: str
+    page: str
+
+
 @kind("team.made", says="{actor} made the team {name}")
 class TeamMade(Payload):
     name: str

@@ -134,6 +134,33 @@ class Delegation(models.Model):
         return f"{self.member} to {self.to}"
 
 
+class SavedView(models.Model):
+    """What a member narrows a page down to, under a name of their own: nobody else sees it."""
+
+    class Page(models.TextChoices):
+        QUEUE = "queue"
+        AUDIT = "audit"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
+    member = models.ForeignKey(Member, on_delete=models.PROTECT, related_name="views")
+    page = models.CharField(max_length=10, choices=Page.choices)
+    name = models.CharField(max_length=120)
+    folded = FoldedName()
+    # As the page's address has it, without the question mark.
+    query = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["member", "page", "folded"], name="view_name_once"),
+            models.CheckConstraint(condition=Q(page__in=["queue", "audit"]), name="view_page"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Agent(models.Model):
     """A registered program. It can ask, never decide."""
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import Count, Q, QuerySet
 
 from reviewhub.accounts.keys import hash_key, looks_like_key
-from reviewhub.accounts.models import Agent, AgentKey, Member, Person, Role, Team
+from reviewhub.accounts.models import Agent, AgentKey, Member, Person, Role, SavedView, Team
 from reviewhub.accounts.permissions import Scope, Target
 
 
@@ -48,6 +48,11 @@ def members_of(workspace_id: uuid.UUID) -> QuerySet[Member]:
 def teams_of(workspace_id: uuid.UUID) -> QuerySet[Team]:
     """All teams with their members, by name."""
     return Team.objects.filter(workspace_id=workspace_id).prefetch_related("members__person").order_by("name")
+
+
+def views_of(member: Member, page: str) -> list[SavedView]:
+    """The member's own views of one page, by name."""
+    return list(SavedView.objects.filter(member=member, page=page).order_by("folded"))
 
 
 def deciders_of(workspace_id: uuid.UUID) -> dict[uuid.UUID, int]:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 
-from reviewhub.accounts.models import Team
+from reviewhub.accounts.models import SavedView, Team
 from reviewhub.accounts.permissions import Action, MemberCaller, Scope, scope_of
 from reviewhub.accounts.queries import agents_of
 from reviewhub.core.clock import now
@@ -21,6 +21,7 @@ from reviewhub.tools.models import Risk
 from reviewhub.tools.queries import tools_of
 from reviewhub.web.access import page
 from reviewhub.web.render import show
+from reviewhub.web.saved import saved
 
 LIMITS = (50, 25, 100)
 
@@ -59,6 +60,7 @@ def queue(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "may_decide": any(row.can_pick for row in rows),
         "filters": filters,
         "drops": _drops(caller, filters),
+        "saved": saved(caller, SavedView.Page.QUEUE, request.GET),
         "more": _with(request.GET, cursor=found.next) if found.next else "",
         "is_first_page": not request.GET.get("cursor"),
         "is_teamless": caller.is_teamless,

@@ -10,7 +10,7 @@ from django.test import Client
 from reviewhub_agents import wire
 
 from reviewhub.accounts.kinds import TeamMade
-from reviewhub.accounts.models import Member
+from reviewhub.accounts.models import Member, SavedView
 from reviewhub.audit.record import record
 from reviewhub.checkpoints.draft import draft
 from reviewhub.checkpoints.save import save
@@ -64,6 +64,9 @@ def ids(cast: Cast) -> dict[str, Any]:
         "<uuid:team_id>": cast.support.pk,
         "<uuid:agent_id>": row.agent_id,
         "<uuid:key_id>": key.pk,
+        "<uuid:view_id>": SavedView.objects.create(
+            workspace=cast.workspace, member=cast.bob, page="queue", name="Late", query="late=1"
+        ).pk,
         "<uuid:tool_id>": tool.pk,
         "<uuid:standing_id>": standing_approval(waiting(cast.support), cast.bob).pk,
     }

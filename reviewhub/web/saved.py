@@ -1,0 +1,107 @@
+"""Saved views: what a member narrows a page down to, kept under a name. One way for every page that has them.
+
+A page puts `saved(caller, page, request.GET)` into its context and includes `web/_saved.html` beside its filters.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlencode
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from reviewhub.accounts.models import SavedView
+from reviewhub.accounts.permissions import Action, MemberCaller, Target, require
+from reviewhub.accounts.queries import views_of
+from reviewhub.accounts.remove_view import remove_view
+from reviewhub.accounts.save_view import READS, save_view
+from reviewhub.core.errors import Invalid
+from reviewhub.web.access import actor, page
+from reviewhub.web.forms import words
+
+# Page → the parameters of its address that a view keeps; where one is in the list and what is open are no part of it.
+KEPT: dict[str, tuple[str, ...]] = {
+    SavedView.Page.QUEUE: ("q", "mine", "free", "late", "state", "team", "risk", "tool", "agent"),
+    SavedView.Page.AUDIT: ("q", "kind", "actor", "who", "since", "until", "run", "request"),
+}
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A member's views of one page, and what the page shows now."""
+
+    page: str
+    query: str
+    views: list[SavedView]
+
+    @property
+    def on(self) -> SavedView | None:
+        """The view that the page shows."""
+        return next((one for one in self.views if one.query == self.query), None)
+
+    @property
+    def can_save(self) -> bool:
+        """Whether what the page shows is narrowed, and no view yet."""
+        return bool(self.query) and self.on is None
+
+
+def saved(caller: MemberCaller, page: str, given: QueryDict) -> Saved:
+    """The caller's views of `page` (one of SavedView.Page), seen from an address with these parameters; one query."""
+    return Saved(page=page, query=kept(page, dict(given.lists())), views=views_of(caller.member, page))
+
+
+def kept(page: str, given: Mapping[str, Sequence[str]]) -> str:
+    """What a view keeps of these parameters, always written the same way."""
+    pairs = [(name, value) for name in KEPT[page] for value in sorted({*given.get(name, ())} - {""})]
+    return urlencode(pairs)
+
+
+def _again(request: HttpRequest, caller: MemberCaller, error: Invalid) -> HttpResponse:
+    for sentence in words(error):
+        messages.error(request, sentence)
+    return _back(caller, request.POST.get("page", ""), _query(request))
+
+
+@require_POST
+@page(Action.QUEUE_READ, again=_again)
+def save(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """Keeps what the page shows under the name that was given."""
+    name = request.POST.get("page", "")
+    if name not in KEPT:
+        raise Invalid.at("/page", "That page has no views.")
+    which = SavedView.Page(name)
+    require(caller, READS[which], Target(workspace_id=caller.workspace_id))
+    made = save_view(
+        member=caller.member,
+        page=which,
+        name=request.POST.get("name", ""),
+        query=_query(request),
+        actor=actor(request, caller),
+    )
+    messages.success(request, f"Saved as {made.name}.")
+    return _back(caller, made.page, made.query)
+
+
+@require_POST
+@page(Action.QUEUE_READ)
+def remove(request: HttpRequest, caller: MemberCaller, view_id: uuid.UUID) -> HttpResponse:
+    """Removes a view; the page still shows what it showed."""
+    gone = remove_view(view_id=view_id, member=caller.member, actor=actor(request, caller))
+    messages.success(request, f"Removed the view {gone.name}.")
+    return _back(caller, gone.page, gone.query)
+
+
+def _query(request: HttpRequest) -> str:
+    """The parameters that the form was sent with, as a view keeps them."""
+    which = request.POST.get("page", "")
+    return kept(which, parse_qs(request.POST.get("query", ""))) if which in KEPT else ""
+
+
+def _back(caller: MemberCaller, which: str, query: str) -> HttpResponse:
+    path = which if which in KEPT else SavedView.Page.QUEUE
+    return redirect(f"/{caller.member.workspace.slug}/{path}{'?' if query else ''}{query}")

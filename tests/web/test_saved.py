@@ -1,0 +1,73 @@
+"""Saved views: kept the same way whoever writes the address, one's own, and only of pages that one may read."""
+
+from collections.abc import Callable
+from urllib.parse import parse_qs
+
+import pytest
+from django.test import Client
+
+from reviewhub.accounts import save_view as verb
+from reviewhub.accounts.models import Member, SavedView
+from reviewhub.audit.models import Event
+from reviewhub.web.saved import kept
+from tests.cast import Cast
+
+As = Callable[[Member], Client]
+
+
+@pytest.mark.parametrize(
+    ("given", "query"),
+    [
+        ("", ""),
+        ("cursor=x&limit=100&since=4", ""),
+        ("q=", ""),
+        ("risk=low&tool=b&tool=a&q=%C3%A9clair&tool=a", "q=%C3%A9clair&risk=low&tool=a&tool=b"),
+        ("late=1&evil=%3Cscript%3E", "late=1"),
+    ],
+)
+def test_a_view_keeps_what_narrows_in_one_order(given: str, query: str) -> None:
+    assert kept("queue", parse_qs(given)) == query
+
+
+def save(client: Client, name: str, query: str, page: str = "queue") -> int:
+    return client.post("/northwind/views/save", {"name": name, "query": query, "page": page}).status_code
+
+
+def test_a_view_is_ones_own_and_marked_where_one_is(cast: Cast, as_: As) -> None:
+    bob = as_(cast.bob)
+    assert "Save this view" not in bob.get("/northwind/queue").content.decode()
+    answer = bob.post(
+        "/northwind/views/save", {"name": "Late <b>", "query": "late=1&cursor=x", "page": "queue"}
+    )
+    assert answer.headers["Location"] == "/northwind/queue?late=1"
+    shown = bob.get("/northwind/queue?late=1").content.decode()
+    assert 'href="/northwind/queue?late=1" aria-current="true">' in shown
+    assert "Late <b>" not in shown
+    assert "Remove this view" in shown
+    assert "Saved views" not in as_(cast.dave).get("/northwind/queue").content.decode()
+    row = SavedView.objects.get()
+    assert as_(cast.dave).post(f"/northwind/views/{row.pk}/remove").status_code == 404
+    bob.post(f"/northwind/views/{row.pk}/remove")
+    assert not SavedView.objects.exists()
+    assert list(Event.objects.order_by("id").values_list("kind", flat=True)) == ["view.saved", "view.removed"]
+
+
+def test_no_view_of_a_page_that_one_may_not_read(cast: Cast, as_: As) -> None:
+    assert save(as_(cast.bob), "Mine", "kind=run.started", page="audit") == 403
+    assert not SavedView.objects.exists()
+    assert save(as_(cast.carol), "Mine", "kind=run.started", page="audit") == 302
+    assert SavedView.objects.get().query == "kind=run.started"
+
+
+def test_the_same_name_in_other_letters_is_the_same_view(
+    cast: Cast, as_: As, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verb, "MOST", 2)
+    bob = as_(cast.bob)
+    for name, query in (("Éclair", "q=1"), ("ÉCLAIR", "q=2"), ("second", "q=3"), ("third", "q=4")):
+        save(bob, name, query)
+    rows = SavedView.objects.order_by("query").values_list("name", "query")
+    assert list(rows) == [("ÉCLAIR", "q=2"), ("second", "q=3")]
+    for name, query in (("", "q=5"), ("a\u202eb", "q=5"), ("empty", "cursor=5"), ("long", f"q={'x' * 5000}")):
+        assert save(bob, name, query) == 302
+    assert SavedView.objects.count() == 2
