@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,13 +36,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("only", "never"),
         help="only the tests that use the database or start the product, or none of them",
     )
+    parser.addoption(
+        "--part", default="1/1", help="one of several parts: 1/2, 2/2; whole files, as many tests in each"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out what was not asked for."""
-    wanted = config.getoption("--database")
-    if wanted is None:
-        return
+    if wanted := config.getoption("--database"):
+        _only_with_or_without_database(wanted, config, items)
+    number, _, parts = config.getoption("--part").partition("/")
+    if parts != "1":
+        _only_part(int(number) - 1, int(parts), config, items)
+
+
+def _only_with_or_without_database(wanted: str, config: pytest.Config, items: list[pytest.Item]) -> None:
     groups: dict[str, list[pytest.Item]] = {"only": [], "never": []}
     for item in items:
         marked = item.get_closest_marker("django_db") or item.get_closest_marker("servers")
@@ -51,6 +60,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         groups["only" if needs else "never"].append(item)
     items[:] = groups.pop(wanted)
     config.hook.pytest_deselected(items=[item for group in groups.values() for item in group])
+
+
+def _only_part(number: int, parts: int, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Whole files, since the tests of one share rows; the largest first, each to the part that has least so far."""
+    sizes = Counter(item.path for item in items)
+    loads, part_of = [0] * parts, {}
+    for path, size in sorted(sizes.items(), key=lambda one: (-one[1], one[0])):
+        part_of[path] = loads.index(min(loads))
+        loads[part_of[path]] += size
+    config.hook.pytest_deselected(items=[item for item in items if part_of[item.path] != number])
+    items[:] = [item for item in items if part_of[item.path] == number]
 
 
 def pytest_collection_finish() -> None:

@@ -1,8 +1,9 @@
 """`make test`: everything.
 
-Four runs of pytest, three at a time: what uses a database or starts the product, on PostgreSQL with Redis as broker,
-when both answer, and on SQLite; the browser tests, in a process of their own (two event loops do not live in one); and
-what needs no database. `--chaos` runs tests/chaos instead, on one database after the other.
+Runs of pytest, three at a time: what uses a database or starts the product, on PostgreSQL with Redis as broker, when
+both answer, and on SQLite, each in two parts, so that no core is idle at the end; the browser tests, in a process of
+their own (two event loops do not live in one); and what needs no database. `--chaos` runs tests/chaos instead, on one
+database after the other.
 
 Environment: `DATABASE_URL`, `REDIS_URL` (else the usual local ports); `REQUIRE_SERVERS=1` and `REQUIRE_BROWSER=1`
 turn what would be left out into a failure. Further arguments go to pytest.
@@ -17,13 +18,15 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 ROOT = Path(__file__).resolve().parent.parent
 VAR = Path(os.environ.get("REVIEWHUB_VAR", ROOT / "var")) / "test"
 LOCAL_DATABASE = "postgresql://postgres@127.0.0.1:5432/reviewhub"
 LOCAL_REDIS = "redis://127.0.0.1:6379/15"
+REDIS_DATABASES = 16
 # The shell is the same browser without what a screen needs, and takes half the time.
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
@@ -117,6 +120,39 @@ class Job:
         return "FAILED" if done.returncode else "passed"
 
 
+PARTS = ("1/2", "2/2")
+
+
+def in_parts(job: Job) -> list[Job]:
+    """`job` as two that share nothing: each has half of the files, and a folder and names on the servers of its own.
+
+    The second is quiet: one of them tells how far it is.
+    """
+    return [
+        replace(
+            job,
+            name=f"{job.name}, part {part}",
+            folder=f"{job.folder}-{number}",
+            arguments=[*job.arguments, f"--part={part}"],
+            environment=beside(job.environment, number),
+            quiet=job.quiet or number > 0,
+        )
+        for number, part in enumerate(PARTS)
+    ]
+
+
+def beside(servers: Mapping[str, str], number: int) -> dict[str, str]:
+    """The same servers, with databases of its own for every `number` but 0."""
+    if not number or not all(servers.values()):
+        return dict(servers)
+    database, broker = urlsplit(servers["DATABASE_URL"]), urlsplit(servers["REDIS_URL"])
+    other = (int(broker.path.strip("/") or 0) - number) % REDIS_DATABASES
+    return {
+        "DATABASE_URL": urlunsplit(database._replace(path=f"{database.path}_{number}")),
+        "REDIS_URL": urlunsplit(broker._replace(path=f"/{other}")),
+    }
+
+
 def on_sqlite(arguments: Sequence[str]) -> Job:
     """The run on SQLite; the one that tells how far it is."""
     return Job(name="SQLite, broker in a folder", folder="sqlite", arguments=arguments)
@@ -175,7 +211,13 @@ def main() -> int:
         workers, tests = 3, ["tests", *rest]
         with_one = [*tests, "--database=only"]
         pure = Job(name="No database", folder="pure", arguments=[*tests, "--database=never"], quiet=True)
-        jobs = [on_servers(with_one, quiet=True), (on_sqlite(with_one), ""), in_browser(rest), (pure, "")]
+        servers, why = on_servers(with_one, quiet=True)
+        jobs = [
+            *((part, why) for part in in_parts(servers)),
+            *((part, "") for part in in_parts(on_sqlite(with_one))),
+            in_browser(rest),
+            (pure, ""),
+        ]
     with ThreadPoolExecutor(workers) as lanes:
         running = {job.name: lanes.submit(lambda job=job, why=why: why or job.run()) for job, why in jobs}
         results = {name: done.result() for name, done in running.items()}
