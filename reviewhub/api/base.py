@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.models import AgentKey
-from reviewhub.accounts.permissions import Action, AgentCaller, Caller, Target, require
+from reviewhub.accounts.permissions import Action, AgentCaller, Caller, MemberCaller, Target, require
 from reviewhub.api.authentication import (
     AgentKeyAuthentication,
     KeyThrottle,
@@ -24,10 +24,11 @@ from reviewhub.api.authentication import (
 from reviewhub.api.authentication import actor_of as actor_of
 from reviewhub.checkpoints.addressed import run_of
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.queries import for_key
 from reviewhub.core.errors import Forbidden, Invalid, NotFound
 from reviewhub.core.idempotency import check_key
 from reviewhub.core.limits import limits, parse_sent
-from reviewhub.reviews.targets import checkpoint_for
+from reviewhub.reviews.targets import checkpoint_for, run_target
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import branch_for_key, run_for_key
 
@@ -71,6 +72,7 @@ class Door(APIView):
 class AgentView(Door):
     """An endpoint for agents: a key, and nothing else, opens it."""
 
+    ONLY: Final = "This is for agents, with a key. A person's session does not open it."
     authentication_classes = (AgentKeyAuthentication,)
     throttle_classes = (KeyThrottle,)
 
@@ -79,7 +81,7 @@ class AgentView(Door):
     ) -> NoReturn:
         """401 for who is nobody; 403 for a person, whose session is good for other endpoints."""
         if signed_in(request) is not None:
-            raise Forbidden("This is for agents, with a key. A person's session does not open it.")
+            raise Forbidden(self.ONLY)
         super().permission_denied(request, message, code)
 
     def caller(self, request: Request) -> AgentCaller:
@@ -91,9 +93,7 @@ class AgentView(Door):
 
     def key(self, request: Request, action: Action) -> AgentKey:
         """The key that asks, with its agent, if that may do `action` to what is its own."""
-        caller = self.caller(request)
-        require(caller, action, Target(workspace_id=caller.workspace_id, agent_id=caller.agent.pk))
-        return caller.key
+        return _key_for(self.caller(request), action)
 
     def run(self, request: Request, run_id: uuid.UUID, action: Action) -> Run:
         """One of the runs that the key reaches; NotFound for any other."""
@@ -107,6 +107,7 @@ class AgentView(Door):
 class PersonView(Door):
     """An endpoint for people: a session with CSRF protection, and nothing else, opens it."""
 
+    ONLY: Final = "This is for people, with their session. An agent's key does not open it."
     authentication_classes = (PersonAuthentication,)
 
     def permission_denied(
@@ -114,8 +115,45 @@ class PersonView(Door):
     ) -> NoReturn:
         """401 for who is nobody; 403 for an agent, whose key is good for other endpoints."""
         if AgentKeyAuthentication().authenticate(request) is not None:
-            raise Forbidden("This is for people, with their session. An agent's key does not open it.")
+            raise Forbidden(self.ONLY)
         super().permission_denied(request, message, code)
+
+
+class EitherView(Door):
+    """An endpoint that an agent's key and a person's session open; each reaches what is its own."""
+
+    authentication_classes = (AgentKeyAuthentication, PersonAuthentication)
+    throttle_classes = (KeyThrottle,)
+
+    def run(self, request: Request, run_id: uuid.UUID, action: Action) -> tuple[Run, Caller]:
+        """The run, and who acts on it. Raises NotFound, Forbidden."""
+        if isinstance(request.auth, AgentCaller):
+            return run_for_key(_key_for(request.auth, action), run_id), request.auth
+        return run_of_person(request, run_id, action)
+
+    def checkpoint(
+        self, request: Request, checkpoint_id: uuid.UUID, action: Action
+    ) -> tuple[Checkpoint, Caller]:
+        """The checkpoint, and who acts on it. Raises NotFound, Forbidden, CheckpointRemoved."""
+        if isinstance(request.auth, AgentCaller):
+            return for_key(_key_for(request.auth, action), checkpoint_id), request.auth
+        return checkpoint_of(request, checkpoint_id, action)
+
+
+def check_reason(caller: Caller, reason: str) -> None:
+    """Returns when a person says why: it goes on the record. An agent's own reason may be left out. Raises Invalid."""
+    if isinstance(caller, MemberCaller) and not reason.strip():
+        raise Invalid.at("/reason", "say why; it goes on the record", "missing")
+
+
+def run_of_person(request: Request, run_id: uuid.UUID, action: Action) -> tuple[Run, Caller]:
+    """The run that a person names, and the membership that they act by. Raises NotFound, Forbidden."""
+    row = Run.objects.select_related("agent", "workspace").filter(pk=run_id).first()
+    if row is None:
+        raise NotFound
+    caller = caller_in(request, row.workspace_id)
+    require(caller, action, run_target(row))
+    return row, caller
 
 
 def checkpoint_of(request: Request, checkpoint_id: uuid.UUID, action: Action) -> tuple[Checkpoint, Caller]:
@@ -134,6 +172,11 @@ def checkpoint_of(request: Request, checkpoint_id: uuid.UUID, action: Action) ->
     found, target = checkpoint_for(caller, checkpoint_id)
     require(caller, action, target)
     return found, caller
+
+
+def _key_for(caller: AgentCaller, action: Action) -> AgentKey:
+    require(caller, action, Target(workspace_id=caller.workspace_id, agent_id=caller.agent.pk))
+    return caller.key
 
 
 def read_tree(request: Request) -> Body:

@@ -33,6 +33,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs", runs.Runs.as_view()),
     path("runs/<uuid:run>", runs.OneRun.as_view()),
     path("runs/<uuid:run>/cancel", runs.CancelRun.as_view()),
+    path("agents/<uuid:agent>/runs", runs.AgentRuns.as_view()),
     path("runs/<uuid:run>/halt", control.HaltRun.as_view()),
     path("runs/<uuid:run>/resume", control.ResumeRun.as_view()),
     path("runs/<uuid:run>/retention", retention.RunRetention.as_view()),

@@ -12,6 +12,8 @@ from reviewhub.checkpoints.difference import Difference
 from reviewhub.checkpoints.models import Checkpoint, StateSchema
 from reviewhub.checkpoints.queries import Gone, Kind, kinds_of
 from reviewhub.checkpoints.typed import kept_misfits
+from reviewhub.core.display import masking, secrets
+from reviewhub.core.keyset import Page
 from reviewhub.plans.queries import numbers_in_force
 from reviewhub.resumptions.models import Failure, Resumption
 from reviewhub.resumptions.queries import failures_of
@@ -22,21 +24,52 @@ from reviewhub.toolcalls.models import Pause, ToolCall
 from reviewhub.toolcalls.states import PauseState
 
 
-def run_out(run: Run) -> wire.RunOut:
-    """A run with its branches, the oldest first."""
-    branches = list(Branch.objects.filter(run=run).order_by("created_at", "id"))
+def run_rows(page: Page[Run]) -> wire.RunList:
+    """Runs in a list for people; of a page whose rows know their workspace and agent."""
+    fields: dict[str, Any] = {"items": [_row(run) for run in page.rows]}
+    if page.next:
+        fields["next"] = page.next
+    return wire.RunList(**fields)
+
+
+def _row(run: Run) -> wire.RunRow:
     fields: dict[str, Any] = {
         "id": run.pk,
         "agent": run.agent.name,
         "environment": run.environment,
         "state": run.state,
-        "title": run.title,
+        "title": secrets.masked(run.title),
         "on_behalf_of": run.on_behalf_of,
-        "labels": canonical.reread(run.labels),
+        "created_at": run.created_at,
+        "url": _url(run),
+    }
+    if run.external_id:
+        fields["external_id"] = run.external_id
+    if run.ended_at:
+        fields["ended_at"] = run.ended_at
+    return wire.RunRow(**fields)
+
+
+def _url(run: Run) -> str:
+    return f"{settings.PUBLIC_URL}/{run.workspace.slug}/runs/{run.pk}"
+
+
+def run_out(run: Run, *, for_people: bool = False) -> wire.RunOut:
+    """A run with its branches, the oldest first. People get it without secrets, its own agent as it was written."""
+    branches = list(Branch.objects.filter(run=run).order_by("created_at", "id"))
+    value, words = (masking.masked, secrets.masked) if for_people else (canonical.reread, str)
+    fields: dict[str, Any] = {
+        "id": run.pk,
+        "agent": run.agent.name,
+        "environment": run.environment,
+        "state": run.state,
+        "title": words(run.title),
+        "on_behalf_of": run.on_behalf_of,
+        "labels": value(run.labels),
         "retention_class": run.retention_class,
-        "input": canonical.reread(run.input),
-        "result": canonical.reread(run.result),
-        "error": run.error,
+        "input": value(run.input),
+        "result": value(run.result),
+        "error": words(run.error),
         "branches": branches_out(branches),
         "spent": wire.SpentOut(
             input_tokens=run.input_tokens,
@@ -45,9 +78,9 @@ def run_out(run: Run) -> wire.RunOut:
             spend_limit_micros=run.spend_limit_micros,
             time_limit_seconds=run.time_limit_seconds,
         ),
-        "failures": [_failure(row) for row in failures_of(run.pk, most=20)],
+        "failures": [_failure(row, words(row.error)) for row in failures_of(run.pk, most=20)],
         "created_at": run.created_at,
-        "url": f"{settings.PUBLIC_URL}/{run.workspace.slug}/runs/{run.pk}",
+        "url": _url(run),
     }
     if run.external_id:
         fields["external_id"] = run.external_id
@@ -92,11 +125,11 @@ def _branch(row: Branch, pause: object, plan: int | None, halt: Halt | None) -> 
     return wire.BranchOut(**fields)
 
 
-def _failure(row: Failure) -> wire.FailureOut:
+def _failure(row: Failure, error: str) -> wire.FailureOut:
     fields: dict[str, Any] = {
         "branch": row.resumption.branch.name,
         "attempt": row.attempt,
-        "error": row.error,
+        "error": error,
         "at": row.at,
     }
     if row.again_at:

@@ -10,7 +10,8 @@ from reviewhub_agents.runtime.errors import StateError
 
 from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import Agent, Member
-from reviewhub.accounts.permissions import Action, Target
+from reviewhub.accounts.permissions import Action
+from reviewhub.accounts.queries import agent_target
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Invalid
@@ -45,7 +46,7 @@ def start(
         raise Invalid.at("/agent", "this agent is not hosted; its own program starts its runs")
     text = _fitting(agent, given)
     with transaction.atomic():
-        still_may(actor, Action.RUN_START, _target(agent))
+        still_may(actor, Action.RUN_START, agent_target(agent))
         run = Run.objects.create(
             workspace_id=agent.workspace_id,
             agent=agent,
@@ -66,10 +67,6 @@ def start(
         )
         enqueue(branch=branch, pause=None, kind="hosted")
     return run
-
-
-def _target(agent: Agent) -> Target:
-    return Target(workspace_id=agent.workspace_id, team_ids=frozenset({agent.team_id}), agent_id=agent.pk)
 
 
 def _fitting(agent: Agent, given: Any) -> str:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+import uuid
 
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from reviewhub_agents import canonical
+from reviewhub_agents import canonical, wire
 from reviewhub_agents.runtime import GraphError
 
 from reviewhub.accounts.models import Agent
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.core.errors import Invalid
-from reviewhub.core.limits import parse_sent
+from reviewhub.core.idempotency import check_key
+from reviewhub.core.limits import limits, parse_sent
 from reviewhub.hosting.graphs import example_of
-from reviewhub.hosting.start import start
+from reviewhub.hosting.start_once import start_once
 from reviewhub.web.access import actor, page
 from reviewhub.web.agents import find
 from reviewhub.web.forms import text_in, words
@@ -34,20 +36,30 @@ def run(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpRespons
     if request.method != "POST":
         given = {"title": "", "environment": "production", "input": _example(agent)}
         return _page(request, caller, agent, given)
-    try:
-        tree = parse_sent((text_in(request, "input") or "{}").encode())
-    except canonical.BadJson as error:
-        raise Invalid.at("/input", f"The input is no JSON: {error}") from error
-    made = start(
+    body = _body(request)
+    made, _ = start_once(
         agent=agent,
-        given=tree,
+        body=body,
+        key=check_key(request.POST.get("key", "")),
         actor=actor(request, caller),
         started_by=caller.member,
-        title=text_in(request, "title"),
-        environment=text_in(request, "environment") or "production",
     )
     messages.success(request, f"{agent.name} is at work.")
     return redirect(f"/{caller.member.workspace.slug}/runs/{made.pk}")
+
+
+def _body(request: HttpRequest) -> wire.HostedStart:
+    """What the form means. Raises Invalid."""
+    try:
+        tree = {
+            "input": parse_sent((text_in(request, "input") or "{}").encode()),
+            "title": text_in(request, "title"),
+            "environment": text_in(request, "environment") or "production",
+        }
+        return wire.HostedStart.from_tree(tree, limits=limits())
+    except canonical.BadJson as error:
+        said = [f"{one['path'] or '/input'}: {one['message']}" for one in error.errors]
+        raise Invalid("; ".join(said) or f"/input: {error}") from error
 
 
 def _example(agent: Agent) -> str:
@@ -70,6 +82,7 @@ def _page(
     context = {
         "agent": agent,
         "given": given,
+        "key": uuid.uuid4(),
         "errors": errors,
         "is_hosted": agent.runner == Agent.Runner.HOSTED,
         "is_known": agent.graph in settings.HOSTED_GRAPHS,

@@ -25,8 +25,10 @@ CALL = {"tool": "refund", "arguments": {"order": "1"}}
 
 ACCESS: dict[str, Row] = {
     "POST runs": Row("oxys", {}),
-    "GET runs/<uuid:run>": Row("o"),
-    "POST runs/<uuid:run>/cancel": Row("o", {}),
+    "GET runs": Row("bdcam"),
+    "GET runs/<uuid:run>": Row("obca"),
+    "POST runs/<uuid:run>/cancel": Row("oba", {"reason": "not needed any more"}),
+    "POST agents/<uuid:agent>/runs": Row("b", {}),
     "POST runs/<uuid:run>/pauses": Row("o", {"checkpoint": STATE, "tool_calls": [CALL]}),
     "POST runs/<uuid:run>/observations": Row(
         "o", {"checkpoint": STATE, "tool_calls": [CALL | {"outcome": {"status": "succeeded"}}]}
@@ -56,7 +58,7 @@ ACCESS: dict[str, Row] = {
     "GET checkpoints/<uuid:checkpoint>/difference/<uuid:other>": Row("o"),
     "GET checkpoints/<uuid:checkpoint>/blame": Row("o"),
     "POST checkpoints/<uuid:checkpoint>/find": Row("o", {"path": "/n", "value": 1}),
-    "POST checkpoints/<uuid:checkpoint>/fork": Row("o", {}),
+    "POST checkpoints/<uuid:checkpoint>/fork": Row("ob", {"reason": "try it another way"}),
     "POST branches/<uuid:branch>/claim": Row("o", {}),
     "POST branches/<uuid:branch>/heartbeat": Row("o", {}),
     "GET branches/<uuid:branch>/signals": Row("o"),

@@ -63,6 +63,7 @@ def scene(cast: Cast) -> Scene:
     ids = {
         "standing": str(standing_approval(row, cast.bob).pk),
         "run": run["id"],
+        "agent": str(branch.run.agent_id),
         "pause": paused["id"],
         "call": waiting["id"],
         "checkpoint": paused["checkpoint"]["id"],

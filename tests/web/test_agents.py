@@ -141,9 +141,12 @@ def test_an_agent_that_runs_here_is_registered_and_started(cast: Cast, as_: As) 
         answer = bob.post(where, {"title": "T", "environment": "test", "input": wrong})
         assert answer.status_code == 422 and 'value="T"' in answer.content.decode()
     assert not Run.objects.exists()
-    answer = bob.post(where, {"title": "Crushed", "environment": "test", "input": '{"wish": "money back"}'})
-    run = Run.objects.get()
-    assert answer["Location"] == f"/northwind/runs/{run.pk}"
+    good = {"title": "Crushed", "environment": "test", "input": '{"wish": "money back"}', "key": "k"}
+    for again in (False, True):  # a form that is sent twice starts one run
+        answer = bob.post(where, good)
+        run = Run.objects.get()
+        assert answer["Location"] == f"/northwind/runs/{run.pk}", again
+    assert bob.post(where, {**good, "environment": "x" * 41, "key": "l"}).status_code == 422
     assert (run.title, run.environment, run.started_by) == ("Crushed", "test", cast.bob)
     answer = alice.post("/northwind/agents/new", {**given, "graph": "nobody's", "name": "Other"})
     assert answer.status_code == 422

@@ -86,7 +86,7 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "people/teams/<uuid:team_id>/rename": ("alice", {}, "name", ("name",)),
     "agents/<uuid:agent_id>/team": ("alice", {}, "", ("team",)),
     "agents/new": ("alice", {"name": "q", "team": "TEAM"}, "description", ("name", "team", "description", "graph")),
-    "agents/<uuid:agent_id>/run": ("bob", {"input": "{}"}, "", ("title", "environment", "input")),
+    "agents/<uuid:agent_id>/run": ("bob", {"input": "{}", "key": "k"}, "", ("title", "environment", "input")),
     "agents/<uuid:agent_id>/keys": ("alice", {"environment": "production"}, "name", ("name", "environment")),
     "agents/<uuid:agent_id>/stop": ("alice", {}, "reason", ("reason",)),
     "tools/<uuid:tool_id>/change": ("alice", {"risk": "high"}, "sentence", ("sentence", "risk")),

@@ -147,6 +147,39 @@ class RunOut(Wire):
     url: str = ""
 
 
+class RunRow(Wire):
+    """A run in a list, without what it began and ended with."""
+
+    id: Id
+    agent: Name
+    environment: Label
+    state: RunStateField
+    external_id: Label | None = None
+    title: Title = ""
+    on_behalf_of: Label = ""
+    created_at: Time
+    ended_at: Time | None = None
+    url: str = ""
+
+
+class RunList(Wire):
+    """`GET /runs`, newest first; `next` is the cursor of the following page."""
+
+    items: list[RunRow]
+    next: str | None = None
+
+
+class HostedStart(Wire):
+    """`POST /agents/{agent}/runs`: a person starts a run of an agent that the server hosts.
+
+    `input` is what its first state is made of, as its graph takes it.
+    """
+
+    input: Json = None
+    title: Title = ""
+    environment: Annotated[Label, Field(min_length=1, max_length=40)] = "production"
+
+
 class ClaimBody(Wire):
     """`POST /branches/{branch}/claim`."""
 

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from reviewhub_agents import wire
 
 from reviewhub.accounts.permissions import Action
-from reviewhub.api.base import AgentView, actor_of, answer, key_of, read
+from reviewhub.api.base import AgentView, EitherView, actor_of, answer, check_reason, key_of, read
 from reviewhub.checkpoints.blame import blame
 from reviewhub.checkpoints.difference import difference
 from reviewhub.checkpoints.find import find
@@ -139,14 +139,18 @@ class Find(AgentView):
         return answer(find_out(found))
 
 
-class Fork(AgentView):
+class Fork(EitherView):
     """`POST /checkpoints/{checkpoint}/fork`"""
 
     @extend_schema(request=wire.ForkBody, responses={201: wire.ForkOut})
     def post(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
-        """Starts a new branch at an older checkpoint, perhaps with another state; it supersedes nothing."""
-        row = for_key(self.key(request, Action.CHECKPOINT_FORK), checkpoint)
+        """Starts a new branch at an older checkpoint, perhaps with another state; it supersedes nothing.
+
+        Also of a run that ended. People say why.
+        """
+        row, caller = self.checkpoint(request, checkpoint, Action.CHECKPOINT_FORK)
         key, body = key_of(request), read(request, wire.ForkBody)
-        branch, first = fork(checkpoint=row, body=body, key=key, actor=actor_of(request))
+        check_reason(caller, body.reason)
+        branch, first = fork(checkpoint=row, body=body, key=key, actor=actor_of(request, caller))
         (out,) = branches_out([branch])
         return answer(wire.ForkOut(run=branch.run_id, branch=out, checkpoint=first.pk), status=201)

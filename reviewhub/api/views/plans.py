@@ -10,10 +10,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from reviewhub_agents import wire
 
-from reviewhub.accounts.permissions import Action, require
-from reviewhub.api.authentication import caller_in
-from reviewhub.api.base import AgentView, PersonView, actor_of, answer, key_of, read
-from reviewhub.core.errors import NotFound
+from reviewhub.accounts.permissions import Action
+from reviewhub.api.base import AgentView, PersonView, actor_of, answer, key_of, read, run_of_person
 from reviewhub.gates.mark_steps import mark_steps
 from reviewhub.gates.plan import plan
 from reviewhub.gates.present_plans import (
@@ -25,8 +23,6 @@ from reviewhub.gates.present_plans import (
 )
 from reviewhub.gates.restore_plan import restore_plan
 from reviewhub.plans.queries import marks_of, of_number, versions_of
-from reviewhub.reviews.targets import run_target
-from reviewhub.runs.models import Run
 
 
 class Plans(AgentView):
@@ -104,11 +100,7 @@ class RestorePlan(PersonView):
     @extend_schema(request=wire.RestorePlanBody, responses={201: wire.PlanOut})
     def post(self, request: Request, run: uuid.UUID, version: int) -> HttpResponse:
         """An older version becomes the newest of a branch; the execution stays where it is."""
-        found = Run.objects.filter(pk=run).select_related("agent").first()
-        if found is None:
-            raise NotFound("There is no such run.")
-        caller = caller_in(request, found.workspace_id)
-        require(caller, Action.PLAN_RESTORE, run_target(found))
+        found, caller = run_of_person(request, run, Action.PLAN_RESTORE)
         key, body = key_of(request), read(request, wire.RestorePlanBody)
         row = restore_plan(
             run=found,

@@ -11,8 +11,7 @@ from reviewhub_agents import wire
 
 from reviewhub.accounts.permissions import Action, Caller, Target, require
 from reviewhub.api.authentication import caller_of
-from reviewhub.api.base import PersonView, actor_of, answer, read
-from reviewhub.api.views.keeping import KeepingView
+from reviewhub.api.base import PersonView, actor_of, answer, read, run_of_person
 from reviewhub.retention.erase import erase
 from reviewhub.retention.forecast import look
 from reviewhub.retention.present import dry_run_out, retention_out, run_retention_out
@@ -49,13 +48,13 @@ class DryRun(WorkspaceView):
         return answer(dry_run_out(look(caller.workspace_id, cursor=request.query_params.get("cursor", ""))))
 
 
-class RunRetention(KeepingView):
+class RunRetention(PersonView):
     """`GET /runs/{run}/retention`"""
 
     @extend_schema(responses=wire.RunRetentionOut)
     def get(self, request: Request, run: uuid.UUID) -> HttpResponse:
         """What is in force for a run, what it would lose now, what keeps it, and what was removed of it so far."""
-        row, _ = self.run(request, run, Action.RETENTION_READ)
+        row, _ = run_of_person(request, run, Action.RETENTION_READ)
         return answer(run_retention_out(row))
 
 

@@ -9,14 +9,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from reviewhub_agents import wire
 
-from reviewhub.accounts.permissions import Action, require
-from reviewhub.api.authentication import caller_in
-from reviewhub.api.base import AgentView, PersonView, actor_of, answer, key_of, read
+from reviewhub.accounts.permissions import Action
+from reviewhub.api.base import AgentView, PersonView, actor_of, answer, key_of, read, run_of_person
 from reviewhub.api.views.calls import CallView
-from reviewhub.core.errors import NotFound
 from reviewhub.gates.present_verdicts import verdict_out
 from reviewhub.reviews.targets import run_target
-from reviewhub.runs.models import Run
 from reviewhub.verdicts.ask_plan import ask_plan
 from reviewhub.verdicts.give import give
 from reviewhub.verdicts.queries import signals
@@ -49,11 +46,8 @@ class AskPlan(PersonView):
     @extend_schema(request=wire.AskPlanBody, responses={201: wire.VerdictOut})
     def post(self, request: Request, run: uuid.UUID) -> HttpResponse:
         """A person wants another plan; the agent is told at the end of its step."""
-        found = Run.objects.filter(pk=run).select_related("agent").first()
-        if found is None:
-            raise NotFound("There is no such run.")
-        caller, target = caller_in(request, found.workspace_id), run_target(found)
-        require(caller, Action.PLAN_RESTORE, target)
+        found, caller = run_of_person(request, run, Action.PLAN_RESTORE)
+        target = run_target(found)
         key, body = key_of(request), read(request, wire.AskPlanBody)
         row = ask_plan(run=found, body=body, key=key, target=target, actor=actor_of(request, caller))
         return answer(verdict_out(row), status=201)
