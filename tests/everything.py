@@ -143,7 +143,7 @@ def in_parts(job: Job) -> list[Job]:
 
 def beside(servers: Mapping[str, str], number: int) -> dict[str, str]:
     """The same servers, with databases of its own for every `number` but 0."""
-    if not number or not all(servers.values()):
+    if not number or not (servers and all(servers.values())):
         return dict(servers)
     database, broker = urlsplit(servers["DATABASE_URL"]), urlsplit(servers["REDIS_URL"])
     other = (int(broker.path.strip("/") or 0) - number) % REDIS_DATABASES
