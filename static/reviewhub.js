@@ -263,7 +263,9 @@
     // A page that is told to look again says what it shows, so that the answer can say what changed.
     body.addEventListener("htmx:configRequest", (event) => {
       if (event.target.id !== "live-poke") return;
-      Object.assign(event.detail.parameters, $("#state")?.dataset, form && { version: form.dataset.version || "", open: "1" });
+      Object.assign(event.detail.parameters, $("#state")?.dataset, form
+        ? { version: form.dataset.version || "", open: "1", mode: form.elements.type?.value || "", answer: $("#answer")?.dataset.answer || "" }
+        : $("#decide") && { reads: "1" });
       if (typedIn().some(isTyped)) event.detail.parameters.typed = "1";
     });
     const heard = () => {

@@ -145,7 +145,7 @@ def _asked(row: ReviewRequest, stored: Stored) -> dict[str, Any]:
     if stored.rule:
         because["rule"] = stored.rule
     fields: dict[str, Any] = {
-        "allowed_decisions": [one for one in stored.decisions(row.kind) if row.kind == "approval"],
+        "allowed_decisions": list(stored.decisions(row.kind)),
         "on_timeout": row.on_timeout,
         "because": wire.Because(**because),
         "requirement": requirement_of(row, stored),

@@ -23,13 +23,13 @@ from reviewhub.accounts.permissions import Action, MemberCaller, require
 from reviewhub.accounts.sign_in import sign_in
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Conflict, Invalid, ReviewHubError
-from reviewhub.core.limits import limits, parse_sent
+from reviewhub.core.limits import limits
 from reviewhub.reviews.ask import ask as ask_agent
-from reviewhub.reviews.assurance import APPROVING, check_signed_in, check_words, is_last_step, must_sign_in
+from reviewhub.reviews.assurance import APPROVING, check_signed_in, is_last_step, must_sign_in
 from reviewhub.reviews.claim import claim as claim_request
 from reviewhub.reviews.comment import comment as comment_on
 from reviewhub.reviews.decide import decide as decide_request
-from reviewhub.reviews.errors import NotYours, RunErased
+from reviewhub.reviews.errors import Changed, NotYours, RunErased
 from reviewhub.reviews.holder import holder
 from reviewhub.reviews.lock import check_open, check_shown
 from reviewhub.reviews.models import ReviewRequest
@@ -39,13 +39,13 @@ from reviewhub.reviews.rows import Row
 from reviewhub.reviews.states import RequestState
 from reviewhub.reviews.targets import request_target
 from reviewhub.web.access import actor, page, posted
+from reviewhub.web.answer_form import NotSent, check, read
 from reviewhub.web.confirm import Confirmation, confirmation
 from reviewhub.web.evidence import Evidence, evidence
 from reviewhub.web.forms import text_in, words
-from reviewhub.web.remembering import read as read_remember
 from reviewhub.web.render import show
 from reviewhub.web.review import Typed, find, render_review
-from reviewhub.web.schema_fields import Field, changes, json_kind, raw_changes
+from reviewhub.web.stale import as_shown, meanwhile
 
 SAID = {
     "approve": "Approved",
@@ -59,16 +59,8 @@ SAID = {
 FINAL_WORDS = "The agent goes on from here."
 
 
-class NotSent(Exception):
-    """The form cannot be sent as it is; `errors` say why."""
-
-    def __init__(self, *errors: str) -> None:
-        super().__init__(*errors)
-        self.errors = list(errors)
-
-
 def _again(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, error: Invalid) -> HttpResponse:
-    typed, _ = _read(request.POST, row, evidence(row, caller))
+    typed, _ = read(request.POST, evidence(row, caller))
     return render_review(request, caller, row, typed=_with(typed, words(error)), status=error.status)
 
 
@@ -79,11 +71,11 @@ def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
     """Sends a decision. Whatever goes wrong, what was typed is kept; `back` asks for the form as it was filled in."""
     shown = evidence(row, caller)
     given = request.POST
-    typed, tree = _read(given, row, shown)
+    typed, tree = read(given, as_shown(given, row, shown))
     if given.get("back"):
         return render_review(request, caller, row, typed=_with(typed, []))
     try:
-        _check(given, row, shown, typed)
+        check(given, shown, typed)
         body = wire.DecideBody.from_tree(tree, limits=limits())
     except NotSent as problem:
         return render_review(request, caller, row, typed=_with(typed, problem.errors), status=422)
@@ -205,79 +197,6 @@ def claim(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Htt
     return show(request, caller, "web/_cells.html", context)
 
 
-def _read(given: QueryDict, row: ReviewRequest, shown: Evidence) -> tuple[Typed, dict[str, Any]]:
-    """The form as it was filled in, and the body of the decision that it means."""
-    # Both buttons at once are no answer: which of them would count?
-    types = given.getlist("type")
-    mode = types[0] if len(types) == 1 else ""
-    tree: dict[str, Any] = {
-        "type": mode,
-        "version": canonical.Number(_digits(given.get("version", ""))),
-        "digest": given.get("digest", ""),
-    }
-    for name in ("message", "note", "confirm"):
-        if text := given.get(name, "").replace("\r\n", "\n").strip():
-            tree[name] = text
-    remembered = read_remember(given)
-    if mode == "approve" and remembered.is_asked:
-        tree["remember"] = remembered.tree()
-    errors: list[str] = []
-    filled: list[Field] = []
-    as_json = "raw" in given
-    if mode == "edit":
-        try:
-            if as_json:
-                tree["changes"] = raw_changes(given.get("raw", ""), shown.text, shown.secret_paths)
-            else:
-                schema = shown.tool.schema if shown.tool else ""
-                posted = {name: value for name, value in given.items() if isinstance(value, str)}
-                tree["changes"], filled = changes(posted, schema, shown.text, shown.secret_paths)
-        except ValueError as problem:
-            errors.append(str(problem))
-    value, reads_as = given.get("value", ""), ""
-    if mode in ("respond", "happened") and (mode == "respond" or value.strip()):
-        is_json = bool(given.get("value_json")) or given.get("value_as") == "json"
-        reads_as = "" if is_json or given.get("value_as") == "text" else json_kind(value)
-        if reads_as:
-            errors.append(f"This can be read as {reads_as}. Say below what the agent gets.")
-        try:
-            tree["value"] = _answer(value, is_json=is_json)
-        except BadJson as problem:
-            errors.append(f"The answer is not JSON: {problem.errors[0]['message']}")
-    typed = Typed(
-        mode=mode,
-        message=given.get("message", ""),
-        note=given.get("note", ""),
-        value=value,
-        value_as=given.get("value_as", ""),
-        reads_as=reads_as or (json_kind(value) if given.get("value_as") else ""),
-        raw=given.get("raw", ""),
-        confirm=given.get("confirm", ""),
-        seen=bool(given.get("seen")),
-        is_json=bool(given.get("value_json")),
-        fields=filled,
-        errors=errors,
-        as_json=as_json,
-        remember=remembered,
-    )
-    return typed, tree
-
-
-def _check(given: QueryDict, row: ReviewRequest, shown: Evidence, typed: Typed) -> None:
-    """What the page itself asks for, before the decision is sent."""
-    errors = [*typed.errors, *(f"{one.key}: {one.error}" for one in typed.fields if one.error)]
-    try:
-        check_words(typed.mode, typed.message)
-    except Invalid as missing:
-        errors.extend(words(missing))
-    if typed.mode == "edit" and not errors and not typed.as_json and not typed.changed:
-        errors.append("Nothing is changed. Change a value, or approve.")
-    if typed.mode == "approve" and shown.arguments.cut and not given.get("seen"):
-        errors.append("Open the parts that are not shown first, or say that you have read them.")
-    if errors:
-        raise NotSent(*errors)
-
-
 def _confirm(
     given: QueryDict, row: ReviewRequest, shown: Evidence, body: wire.DecideBody, member: Member
 ) -> Confirmation | None:
@@ -329,19 +248,10 @@ def _conflict(
 ) -> HttpResponse:
     """409: who was first and when, with the draft kept."""
     fresh = by_number(row.workspace_id, row.number)
-    facts = {"code": conflict.code, "message": conflict.message, **conflict.extra}
+    facts: dict[str, Any] = {"code": conflict.code, "message": conflict.message, **conflict.extra}
+    if isinstance(conflict, Changed):
+        facts["meanwhile"] = meanwhile(request.POST, fresh, evidence(fresh, caller), typed)
     return render_review(request, caller, fresh, typed=typed, conflict=facts, status=409)
-
-
-def _answer(text: str, *, is_json: bool) -> Any:
-    """The value of an answer: the text itself, or the JSON that it says (false, 0, "" and null are answers)."""
-    return parse_sent(text) if is_json else text.replace("\r\n", "\n")
-
-
-def _digits(text: str) -> str:
-    return (
-        text if text.isascii() and text.isdecimal() and len(text) < 10 and not text.startswith("0") else "0"
-    )
 
 
 def _with(typed: Typed, errors: list[str]) -> Typed:

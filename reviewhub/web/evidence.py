@@ -20,7 +20,7 @@ from reviewhub.toolcalls.models import CallVersion
 from reviewhub.toolcalls.modeltext import DO_NOT_REPEAT
 from reviewhub.tools.models import Tool
 from reviewhub.web.checks import Check, verdicts_on
-from reviewhub.web.schema_fields import raw_text
+from reviewhub.web.raw_edit import raw_text
 
 WORD_CHARACTERS = 1000
 VERSIONS = 6  # of which the changes are shown

@@ -36,11 +36,13 @@ from reviewhub.web.access import actor, page
 from reviewhub.web.called import Called, called, outcome
 from reviewhub.web.confirm import Confirmation
 from reviewhub.web.evidence import Evidence, evidence
+from reviewhub.web.field import Field, escaped
 from reviewhub.web.policy_conditions import TESTS
+from reviewhub.web.raw_edit import raw_text
 from reviewhub.web.remembering import RememberForm, suggested
 from reviewhub.web.render import show
-from reviewhub.web.schema_fields import Field, escaped, fields, raw_text
-from reviewhub.web.sign_off import sign_off
+from reviewhub.web.schema_fields import fields
+from reviewhub.web.sign_off import SignOff, sign_off
 from reviewhub.web.talk import talk_in
 from reviewhub.web.templatetags.rh import did
 
@@ -128,17 +130,24 @@ def review(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
 
 @page(Action.REQUEST_READ, of=find)
 def live(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
-    """The parts that change while somebody reads: votes, activity, outcome, and a banner when the form is too late.
+    """The parts that change while somebody reads: votes, activity, outcome, the answer's form when the reader's turn
+    comes or is over, and a banner when the form is too late.
 
-    `?version=` and `?open=` say what the page shows, `?typed=` that something was typed into it; the arguments and what
-    is being typed are never replaced.
+    `?version=`, `?mode=`, `?answer=` and `?open=` say what the page shows, `?reads=` that it has no form, `?typed=`
+    that something was typed into it; the arguments and what is being typed are never replaced.
     """
-    shown_version = request.GET.get("version", "")
-    context = _context(request, caller, row, Typed())
+    given = request.GET
+    context = _context(request, caller, row, Typed(mode=given.get("mode", "")))
+    is_changed = context["is_open"] and given.get("version", "") not in ("", str(row.version))
     context |= {
-        "is_closed_meanwhile": bool(request.GET.get("open")) and not context["is_open"],
-        "is_changed_meanwhile": context["is_open"] and shown_version not in ("", str(row.version)),
-        "typing": bool(request.GET.get("typed")),
+        "is_opened": False,  # what comes by itself takes nobody's focus
+        "is_closed_meanwhile": bool(given.get("open")) and not context["is_open"],
+        "is_changed_meanwhile": is_changed,
+        "is_asked_meanwhile": bool(given.get("reads")) and context["takes_answer"],
+        "is_answer_new": context["takes_answer"]
+        and not is_changed
+        and given.get("answer", "") not in ("", context["answer_state"]),
+        "typing": bool(given.get("typed")),
     }
     return show(request, caller, "web/_live_review.html", context)
 
@@ -191,6 +200,10 @@ def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typ
     may_decide = allowed(caller, Action.REQUEST_DECIDE, request_target(row))
     form = typed.fields or (fields_for(shown) if mode == "edit" else [])
     before, after = neighbours(scope_of(caller), row)
+    signoff = sign_off(
+        row, shown.requirement, caller, who=actor(request, caller), votes=shown.counted, mode=mode
+    )
+    voted = _has_approved(caller, row, shown)
     return {
         "row": row,
         "line": Row(row, at, caller),
@@ -203,9 +216,7 @@ def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typ
         "takes_answer": is_open and not is_late and may_decide,
         "unreadable": unreadable(row.branch, agent=row.agent) if is_open else "",
         "can_reveal": shown.hides and allowed(caller, Action.SECRET_REVEAL, request_target(row)),
-        "signoff": sign_off(
-            row, shown.requirement, caller, who=actor(request, caller), votes=shown.counted, mode=mode
-        ),
+        "signoff": signoff,
         "modes": [(name, *MODES[name]) for name in modes],
         "mode": mode,
         "is_opened": asked != "",
@@ -216,7 +227,8 @@ def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typ
         "first_field": _first(form),
         "raw_text": escaped(raw_text(shown.text, shown.secret_paths)) if typed.as_json else "",
         "key": uuid.uuid4(),
-        "voted": _has_approved(caller, row, shown),
+        "voted": voted,
+        "answer_state": _answer_state(row, signoff, voted=voted),
         "missing": max(0, row.approvals_needed - row.approvals),
         "edits": shown.edits(),
         "claim": holder(row),
@@ -233,7 +245,12 @@ def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typ
 
 def fields_for(shown: Evidence) -> list[Field]:
     """The form's fields for the arguments on the page."""
-    return fields(shown.tool.schema if shown.tool else "", shown.text, shown.secret_paths)
+    return fields(
+        shown.tool.schema if shown.tool else "",
+        shown.text,
+        shown.secret_paths,
+        shown.requirement.requirement.locked_fields,
+    )
 
 
 def modes_for(row: ReviewRequest, stored: Stored) -> list[str]:
@@ -285,6 +302,12 @@ def _calls(row: ReviewRequest) -> list[Called]:
         # What was proposed in the same pause waits beside it and did not come before.
         calls = calls.exclude(pause_id=row.tool_call.pause_id)
     return called(list(calls.order_by("-created_at", "-position")[:CALLS_SHOWN]))
+
+
+def _answer_state(row: ReviewRequest, signoff: SignOff, *, voted: bool) -> str:
+    """All that the form says beside what is typed: it changes when votes do, and when the reader's turn comes."""
+    barred = signoff.barred.code if signoff.barred else "free"
+    return f"{barred}-{int(voted)}-{row.approvals}-{row.approvals_needed}"
 
 
 def _has_approved(caller: MemberCaller, row: ReviewRequest, shown: Evidence) -> bool:

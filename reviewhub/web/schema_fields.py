@@ -1,14 +1,13 @@
-"""A form for a tool call's arguments, made from the tool's JSON Schema, and the changes that such a form means.
+"""A form for a tool call's arguments, made from the tool's JSON Schema.
 
 The schema is hostile input: it only ever decides which kind of control a field gets. What may be written is checked
-by `core.schemas` when the decision arrives. A field that comes back as it was shown is no change, so values that
-nobody touched keep their bytes; numbers travel as the text of their literal and never through a float.
+by `core.schemas` when the decision arrives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reviewhub_agents import canonical
@@ -16,14 +15,17 @@ from reviewhub_agents.canonical import Number, Tree
 
 from reviewhub.core.display import segments
 from reviewhub.core.display.arguments import pointer
-from reviewhub.core.display.masking import replaced, secret_values
+from reviewhub.core.display.exact import below
+from reviewhub.core.display.masking import referred, secret_values
 from reviewhub.core.display.secrets import is_secret_key
-from reviewhub.core.display.segments import Segment
-from reviewhub.core.limits import parse_sent
+from reviewhub.web.field import LONG, Field, escaped, survives
 
 MOST_FIELDS = 200
-LONG = 80  # characters from which a text gets a box of several lines
+MOST_INSIDE = 40
+"""Values inside a list or an object that still get a field each; of more they are edited as one JSON text."""
+MOST_DEPTH = 6
 MOST_OPTIONS = 100
+MOST_REFERENCES = 8
 ABSENT = "(not given)"
 KINDS = {bool: "true or false", Number: "number", str: "text", list: "list", dict: "object"}
 TYPES = {
@@ -34,261 +36,202 @@ TYPES = {
     "string": "text",
 }
 """JSON Schema's names of types, as the pages call them; `number` and `object` are the same word in both."""
+_BLANK = {"boolean": "choice", "number": "number", "integer": "number", "string": "text"}
 
 
 @dataclass(frozen=True)
-class Field:
-    """One value that can be edited. `control` is text, long, number, choice, switch, json, or locked."""
+class _Form:
+    """What holds for every field of one form."""
 
-    path: str
-    name: tuple[Segment, ...]
-    key: str
-    control: str
-    value: str
-    shown: str = ""
-    describes: str = ""
-    options: list[str] = field(default_factory=list)
-    is_present: bool = True
-    error: str = ""
-    was: tuple[Segment, ...] = ()
+    root: dict[str, Any]
+    secret_paths: frozenset[str]
+    locked: tuple[tuple[str, ...], ...]
 
-    @property
-    def is_changed(self) -> bool:
-        """Whether the form holds something else than the call."""
-        return bool(self.was) or bool(self.error)
+    def rules(self, given: Any) -> dict[str, Any]:
+        """A subschema with what it refers to inside of the schema; of a value or nothing, the value's."""
+        for _ in range(MOST_REFERENCES):
+            if not isinstance(given, dict):
+                return {}
+            if isinstance(given.get("$ref"), str):
+                given = referred(given["$ref"], self.root)
+            elif (only := _only(given)) is not None:
+                given = only
+            else:
+                return given
+        return {}
 
-    @property
-    def choices(self) -> list[tuple[str, str]]:
-        """Each option as JSON, and as people read it: a text without quotes where that can mean nothing else."""
-        return [(option, _bare(option)) for option in self.options]
+    def is_locked(self, keys: tuple[str, ...]) -> bool:
+        """Whether the value there is kept as it is."""
+        return any(keys[: len(path)] == path for path in self.locked)
 
-    @property
-    def textarea(self) -> str:
-        """The value as the content of a textarea: HTML drops the first line break, so that of the value is kept."""
-        return f"\n{self.value}"
+    def locks_inside(self, keys: tuple[str, ...]) -> bool:
+        """Whether something inside of it is."""
+        return any(path[: len(keys)] == keys for path in self.locked)
 
 
-def fields(schema_text: str, arguments_text: str, secret_paths: frozenset[str] = frozenset()) -> list[Field]:
-    """One field for each top-level argument, and for each that the schema knows and the call leaves out.
+@dataclass(frozen=True)
+class _At:
+    """Where a value stands: `name` is the readable form of `path`, `keys` are its parts."""
 
-    Values inside lists and objects are edited as JSON text. Secrets are locked: their bytes never reach a browser.
+    path: str = ""
+    name: str = ""
+    keys: tuple[str, ...] = ()
+
+    def member(self, key: str | int) -> _At:
+        """The place of a member."""
+        name = f"{self.name}{below(key)}" if self.name else str(key)
+        return _At(pointer(self.path, key), name, (*self.keys, str(key)))
+
+
+def fields(
+    schema_text: str,
+    arguments_text: str,
+    secret_paths: frozenset[str] = frozenset(),
+    locked: Collection[str] = (),
+) -> list[Field]:
+    """One field for each value, for each that the schema knows and the call leaves out, and for one more item of each
+    list.
+
+    A list or object with a great many values inside, or none, is one field, edited as JSON text. Secrets are locked:
+    their bytes never reach a browser.
+
+    Args:
+        locked: dotted paths of the values that no edit changes.
     """
     tree = canonical.reread(arguments_text)
     if not isinstance(tree, dict):
         return []
-    schema = _schema(schema_text)
-    known = schema.get("properties") if isinstance(schema.get("properties"), dict) else {}
-    assert isinstance(known, dict)
-    keys = [*tree, *(key for key in known if key not in tree)][:MOST_FIELDS]
-    return [_field(key, tree, known.get(key), secret_paths) for key in keys]
-
-
-def changes(
-    posted: Mapping[str, str],
-    schema_text: str,
-    arguments_text: str,
-    secret_paths: frozenset[str] = frozenset(),
-) -> tuple[list[dict[str, Tree]], list[Field]]:
-    """The changes that a posted form means, and the fields as they were filled in, with their errors.
-
-    A field is called `f:<JSON pointer>` in the form; beside it stands `w:<JSON pointer>`, what was shown.
-    """
-    found: list[dict[str, Tree]] = []
-    filled: list[Field] = []
-    for one in fields(schema_text, arguments_text, secret_paths):
-        given = posted.get(f"f:{one.path}")
-        if one.control == "switch" and given is None and f"w:{one.path}" in posted:
-            given = "false"
-        if one.control == "locked" or given is None or is_same(given, one):
-            filled.append(one)
-            continue
-        given = given.replace("\r\n", "\n")
-        try:
-            found.append({"op": "set", "path": one.path, "value": value_in(given, one)})
-            error = ""
-        except ValueError as problem:
-            error = str(problem)
-        was = segments.split(one.shown or one.value or ABSENT)
-        filled.append(
-            Field(
-                path=one.path,
-                name=one.name,
-                key=one.key,
-                control=one.control,
-                value=given,
-                shown=one.shown,
-                describes=one.describes,
-                options=one.options,
-                is_present=one.is_present,
-                error=error,
-                was=was,
-            )
-        )
-    return found, filled
-
-
-def raw_text(arguments_text: str, secret_paths: frozenset[str] = frozenset()) -> str:
-    """The arguments as indented JSON to edit; every secret is replaced by a word that stands for it."""
-    tree = canonical.reread(arguments_text)
-    words = {path: _word(path) for path in secret_values(tree, secret_paths)}
-    return pretty(replaced(tree, words))
-
-
-def escaped(text: str) -> str:
-    """JSON text with every hidden or look-alike character as its escape, so that a form control can show it.
-
-    A text box draws bidi controls; the escape is the same JSON value and moves nothing.
-    """
-    if text.isascii():
-        return text
-    return "".join(
-        _escape(piece.source) if piece.kind in ("control", "foreign") else piece.source
-        for piece in segments.split(text, mask=False)
-    )
-
-
-def _escape(character: str) -> str:
-    units = character.encode("utf-16-be")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
-
-
-def raw_changes(
-    raw: str, arguments_text: str, secret_paths: frozenset[str] = frozenset()
-) -> list[dict[str, Tree]]:
-    """The changes between the call's arguments and an edited JSON text: as small as objects allow.
-
-    Computed here, so that what was not touched keeps its bytes. Raises `canonical.BadJson`, ValueError.
-    """
-    before = canonical.reread(arguments_text)
-    words = {_word(path): one.value for path, one in secret_values(before, secret_paths).items()}
-    after = _restored(parse_sent(raw), words)
-    if not isinstance(after, dict) or not isinstance(before, dict):
-        raise ValueError("The arguments are one JSON object.")
-    found: list[dict[str, Tree]] = []
-    todo: list[tuple[str, dict[str, Tree], dict[str, Tree]]] = [("", before, after)]
-    while todo:
-        path, old, new = todo.pop()
-        found.extend({"op": "remove", "path": pointer(path, key)} for key in old if key not in new)
-        for key, value in new.items():
-            here = pointer(path, key)
-            if key not in old:
-                found.append({"op": "set", "path": here, "value": value})
-                continue
-            was = old[key]
-            if isinstance(was, dict) and isinstance(value, dict):
-                todo.append((here, was, value))
-            elif canonical.dumps(was) != canonical.dumps(value):
-                found.append({"op": "set", "path": here, "value": value})
+    form = _Form(_schema(schema_text), secret_paths, tuple(tuple(path.split(".")) for path in locked))
+    found: list[Field] = []
+    for one in _inside(form, _At(), tree, form.rules(form.root)):
+        if len(found) == MOST_FIELDS:
+            break
+        found.append(one)
     return found
 
 
-def json_kind(text: str) -> str:
-    """What a text is besides text: `a JSON number` and so on, `` for text that is nothing else."""
-    try:
-        tree = parse_sent(text)
-    except canonical.BadJson:
-        return ""
-    if isinstance(tree, str):
-        return ""
-    kinds = {dict: "a JSON object", list: "a JSON list", Number: "a JSON number", bool: "a JSON boolean"}
-    return kinds.get(type(tree), "JSON null")
-
-
-def pretty(tree: Tree, indent: int = 0) -> str:
-    """Indented JSON with every number as it was written; as deep as `canonical` reads."""
-    pad, inner = "  " * indent, "  " * (indent + 1)
-    if isinstance(tree, dict) and tree:
-        lines = [f"{inner}{canonical.dumps(key)}: {pretty(value, indent + 1)}" for key, value in tree.items()]
-        return "{\n" + ",\n".join(lines) + f"\n{pad}}}"
-    if isinstance(tree, list) and tree:
-        return "[\n" + ",\n".join(f"{inner}{pretty(value, indent + 1)}" for value in tree) + f"\n{pad}]"
-    return canonical.dumps(tree)
-
-
-def _word(path: str) -> str:
-    return f"•••• secret at {path}, kept as it is ••••"
-
-
-def _restored(tree: Tree, words: Mapping[str, Tree]) -> Tree:
+def _inside(form: _Form, at: _At, tree: Tree, rules: dict[str, Any]) -> Iterator[Field]:
+    """The fields for what is inside of an object or a list."""
     if isinstance(tree, dict):
-        return {key: _restored(value, words) for key, value in tree.items()}
-    if isinstance(tree, list):
-        return [_restored(value, words) for value in tree]
-    return words.get(tree, tree) if isinstance(tree, str) else tree
+        known = rules.get("properties")
+        known = known if isinstance(known, dict) else {}
+        for key in (*tree, *(key for key in known if key not in tree)):
+            yield from _fields(form, at.member(key), tree, key, form.rules(known.get(key)))
+    elif isinstance(tree, list):
+        every = form.rules(rules.get("items"))
+        is_free = not form.locks_inside(at.keys)
+        for index, _ in enumerate(tree):
+            own = list(_fields(form, at.member(index), tree, index, every))
+            if is_free and own:
+                own[0] = replace(own[0], item=at.member(index).path)
+            yield from own
+        if is_free:
+            yield _one_more(at, tree, every)
 
 
-def is_same(given: str, one: Field) -> bool:
-    """Whether the browser sent back what it was shown; it writes every line break as CR LF."""
-    return given.replace("\r\n", "\n").replace("\r", "\n") == one.value.replace("\r\n", "\n").replace(
-        "\r", "\n"
-    )
+def _fields(
+    form: _Form, at: _At, parent: dict[str, Tree] | list[Tree], key: str | int, rules: dict[str, Any]
+) -> Iterator[Field]:
+    """The fields for one member: one, or one for each value inside."""
+    is_present = isinstance(parent, list) or key in parent
+    value: Tree = parent[key] if is_present else None  # type: ignore[index]
+    is_open = not form.is_locked(at.keys) and not _is_secret(at, value, form.secret_paths)
+    is_taken_apart = isinstance(value, dict | list) and 0 < _count(value) <= MOST_INSIDE
+    if is_open and is_taken_apart and len(at.keys) < MOST_DEPTH:
+        yield from _inside(form, at, value, rules)
+    else:
+        yield _field(form, at, str(key), value, rules, is_present=is_present)
 
 
-def value_in(given: str, one: Field) -> Tree:
-    """The value that a control of a form means. Raises ValueError with a sentence for what is none."""
-    if one.control == "number":
-        try:
-            return Number(given.strip())
-        except ValueError as error:
-            raise ValueError("Write a number, such as 12.50.") from error
-    if one.control == "switch":
-        return given == "true"
-    if one.control in ("json", "choice"):
-        try:
-            return parse_sent(given)
-        except canonical.BadJson as error:
-            raise ValueError(f"This is not JSON: {error.errors[0]['message']}") from error
-    return given
-
-
-def _field(key: str, tree: dict[str, Tree], rules: Any, secret_paths: frozenset[str]) -> Field:
-    path = pointer("", key)
-    name = segments.split(key, mask=False)
-    rules = rules if isinstance(rules, dict) else {}
-    is_present = key in tree
-    value = tree.get(key)
+def _field(form: _Form, at: _At, key: str, value: Tree, rules: dict[str, Any], *, is_present: bool) -> Field:
     describes = _describes(rules, value, is_present=is_present)
-    if _holds_secret(path, key, value, secret_paths):
-        return Field(path, name, key, "locked", "", "••••••••", "secret", is_present=is_present)
+    made = Field(at.path, segments.split(at.name, mask=False), key, "json", "", describes=describes)
+    made = replace(made, is_present=is_present)
+    if _is_secret(at, value, form.secret_paths) or _holds_secret(at, value, form.secret_paths):
+        return replace(made, control="locked", shown="••••••••", describes="secret")
+    if form.is_locked(at.keys) or form.locks_inside(at.keys):
+        shown = value if isinstance(value, str) else canonical.dumps(value)
+        return replace(made, control="locked", shown=shown if is_present else "", is_ruled=True)
     if options := _options(rules, value, is_present=is_present):
-        return Field(
-            path,
-            name,
-            key,
-            "choice",
-            canonical.dumps(value) if is_present else "",
-            "",
-            describes,
-            options,
-            is_present,
-        )
+        given = canonical.dumps(value) if is_present else ""
+        return replace(made, control="choice", value=given, options=options)
     if not is_present:
-        control = {"boolean": "choice", "number": "number", "integer": "number", "string": "text"}
-        kind = control.get(str(rules.get("type")), "json")
-        options = ["false", "true"] if kind == "choice" else []
-        return Field(path, name, key, kind, "", "", describes, options, is_present=False)
+        return _blank(made, rules)
     if isinstance(value, bool):
-        return Field(path, name, key, "switch", "true" if value else "false", "", describes)
+        return replace(made, control="switch", value="true" if value else "false")
     if isinstance(value, Number):
-        return Field(path, name, key, "number", value.literal, "", describes)
+        return replace(made, control="number", value=value.literal)
     if isinstance(value, str):
         # A text that a form control would change by itself (a lone CR, a control character) is edited as JSON.
         if survives(value):
             is_long = len(value) > LONG or "\n" in value
-            return Field(path, name, key, "long" if is_long else "text", value, "", describes)
-        said = f"{describes}, as JSON: it holds hidden or look-alike characters"
-        return Field(path, name, key, "json", escaped(canonical.dumps(value)), "", said)
-    return Field(path, name, key, "json", escaped(canonical.dumps(value)), "", describes)
+            return replace(made, control="long" if is_long else "text", value=value)
+        described = f"{describes}, as JSON: it holds hidden or look-alike characters"
+        return replace(made, value=escaped(canonical.dumps(value)), describes=described)
+    return replace(made, value=escaped(canonical.dumps(value)))
 
 
-def _holds_secret(path: str, key: str, value: Tree, secret_paths: frozenset[str]) -> bool:
-    is_marked = any(one == path or one.startswith(f"{path}/") for one in secret_paths)
-    return is_secret_key(key) or is_marked or bool(secret_values({key: value}, frozenset()))
+def _blank(made: Field, rules: dict[str, Any]) -> Field:
+    """The control for a value that is not there."""
+    control = _BLANK.get(str(rules.get("type")), "json")
+    return replace(made, control=control, options=["false", "true"] if control == "choice" else [])
 
 
-def survives(text: str) -> bool:
-    """Whether a browser's form control gives this text back as it is and shows all of it."""
-    return all(piece.kind not in ("control", "foreign") for piece in segments.split(text, mask=False))
+def _one_more(at: _At, tree: list[Tree], rules: dict[str, Any]) -> Field:
+    """The field that adds an item to a list; without a word of the schema it takes what the last item is."""
+    if not rules and tree:
+        last = {bool: "boolean", Number: "number", str: "string"}.get(type(tree[-1]), "")
+        rules = {"type": last}
+    named = segments.split(f"{at.name}/+", mask=False)
+    kind = _describes(rules, None, is_present=True)
+    made = Field(f"{at.path}/-", named, at.keys[-1], "json", "", describes=f"one more, {kind}")
+    made = replace(made, is_present=False, adds=True)
+    if options := _options(rules, None, is_present=False):
+        return replace(made, control="choice", options=options)
+    return _blank(made, rules)
+
+
+def _only(rules: dict[str, Any]) -> Any:
+    """What a subschema says of a value that may also be null; None for any other."""
+    for name in ("anyOf", "oneOf"):
+        given = rules.get(name)
+        if isinstance(given, list) and len(given) == 2:
+            left = [one for one in given if not (isinstance(one, dict) and one.get("type") == "null")]
+            return left[0] if len(left) == 1 else None
+    return None
+
+
+def _count(value: Tree) -> int:
+    """How many values are inside, never counted much further than matters; empty ones count."""
+    todo, count = [value], 0
+    while todo and count <= MOST_INSIDE:
+        here = todo.pop()
+        inside: list[Tree] = []
+        if isinstance(here, dict):
+            inside = list(here.values())
+        elif isinstance(here, list):
+            inside = here
+        if inside:
+            todo.extend(inside[: MOST_INSIDE + 1])
+            count += max(0, len(inside) - MOST_INSIDE - 1)
+        elif here is not value:
+            count += 1
+    return count
+
+
+def _is_secret(at: _At, value: Tree, secret_paths: frozenset[str]) -> bool:
+    """Whether the value itself, and all of it, is hidden."""
+    if at.path in secret_paths or is_secret_key(at.keys[-1]):
+        return True
+    return isinstance(value, str) and bool(secret_values({"": value}, frozenset()))
+
+
+def _holds_secret(at: _At, value: Tree, secret_paths: frozenset[str]) -> bool:
+    """Whether something hidden is inside."""
+    if not isinstance(value, dict | list):
+        return False
+    is_marked = any(one.startswith(f"{at.path}/") for one in secret_paths)
+    return is_marked or bool(secret_values(value, frozenset()))
 
 
 def _options(rules: dict[str, Any], value: Tree, *, is_present: bool) -> list[str]:
@@ -299,13 +242,6 @@ def _options(rules: dict[str, Any], value: Tree, *, is_present: bool) -> list[st
     if is_present and canonical.dumps(value) not in options:
         options.insert(0, canonical.dumps(value))
     return options
-
-
-def _bare(option: str) -> str:
-    """What is inside of a JSON text that begins with a letter and is no other JSON value; else `option` itself."""
-    inside = option[1:-1]
-    is_word = option.startswith('"') and inside[:1].isalpha() and inside not in ("true", "false", "null")
-    return inside if is_word and "\\" not in inside and inside == inside.strip() else option
 
 
 def _describes(rules: dict[str, Any], value: Tree, *, is_present: bool) -> str:

@@ -17,7 +17,7 @@ from reviewhub.core.changes import segments as keys_of
 from reviewhub.core.display import exact, segments
 from reviewhub.core.display.arguments import Row
 from reviewhub.core.limits import parse_sent
-from reviewhub.web.schema_fields import LONG, Field, escaped, is_same, survives, value_in
+from reviewhub.web.field import LONG, Field, escaped, is_same, survives, value_in
 from reviewhub.web.state_view import Look, Part, parsed, value_at
 
 MOST_ROWS = 80

@@ -119,6 +119,8 @@ def test_that_a_lost_call_may_run_again_is_said_by_itself(agent: AgentHttp, bob:
     agent.consume(one).ok()
     agent.outcome(one, "unknown").ok()
     row = ReviewRequest.objects.get(kind="unknown")
+    shown = bob.get(f"/requests/{row.pk}").ok()
+    assert shown["allowed_decisions"] == ["happened", "did_not_happen", "skip"]
     again = {"request": str(row.pk), "type": "did_not_happen", "version": row.version, "digest": row.digest}
     (result,) = bob.post("/requests/decide", {"decisions": [again]}).json["results"]
     assert result["problem"]["code"] == "one_by_one"

@@ -1,5 +1,6 @@
 """The review page through HTTP: what is shown, and what the form does."""
 
+import json
 import re
 from collections.abc import Callable
 from html import unescape
@@ -16,6 +17,7 @@ from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
 from reviewhub.tools.models import Tool
 from tests.cast import Cast, member
+from tests.driver import policy
 from tests.web.make import waiting
 
 As = Callable[[Member], Client]
@@ -200,12 +202,13 @@ def test_an_edit_of_the_raw_json_keeps_the_rest(cast: Cast, as_: As) -> None:
         ({"f:/amount": "1e9999"}, "Write a number"),
         ({"f:/items": "[1,"}, "This is not JSON"),
         ({"f:/items": "NaN"}, "This is not JSON"),
+        ({"f:/lines/0": "x"}, "Write a number"),
     ],
 )
 def test_an_edit_that_is_none_keeps_what_was_typed(
     cast: Cast, as_: As, changed: dict[str, str], said: str
 ) -> None:
-    row = waiting(cast.support, arguments='{"amount":5,"items":[1],"note":"x"}')
+    row = waiting(cast.support, arguments='{"amount":5,"items":[],"lines":[1],"note":"x"}')
     answer = send(as_(cast.bob), row, "edit", message="Because", **changed)
     page = answer.content.decode()
     assert answer.status_code == 422
@@ -258,6 +261,34 @@ def test_a_changed_call_gets_a_conflict_too(cast: Cast, as_: As) -> None:
     assert answer.status_code == 409
     assert "The arguments changed" in answer.content.decode()
     assert state(row) == "pending"
+
+
+def test_a_conflict_says_what_changed_and_takes_the_draft_to_the_new_version(cast: Cast, as_: As) -> None:
+    text = '{"amount":5,"items":[{"n":1}],"note":"old","to":"x"}'
+    policy(cast.support, {"name": "Two", "tool": "*", "action": "require", "approvals": 2})
+    row = waiting(cast.support, arguments=text, approvals=2)
+    erin = member("erin", workspace=cast.workspace, role="reviewer", teams=(cast.support,))
+    bob = as_(cast.bob)
+    shown = form_of(get(bob, row, "?mode=edit"))
+    assert send(as_(erin), row, "edit", **{"f:/note": "erin's"}).status_code == 302
+    mine = {"f:/amount": "7", "f:/note": "bob's", "f:/items/0/n": "2", "message": "Look & see"}
+    answer = bob.post(path_of(row, "/decide"), {**shown, **mine})
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    changed = page.split('id="meanwhile"')[1].split("</dl>")[0]
+    assert "old" in changed and "erin" in changed and "amount" not in changed, (
+        "what others changed, not what I did"
+    )
+    draft = page.split('id="draft"')[1]
+    assert unescape(draft).count("bob's") == 1, "shown, and not taken over: somebody else changed it too"
+    assert "are not taken over" in draft
+    carried = form_of('id="decide-form"' + draft.split("<form")[1])
+    again = bob.post(path_of(row, "/decide"), {**carried, "back": "1"})
+    fields = form_of(again.content.decode())
+    assert (fields["version"], fields["f:/amount"], fields["f:/items/0/n"]) == ("2", "7", "2")
+    assert (unescape(fields["f:/note"]), unescape(fields["message"])) == ("erin's", "Look & see")
+    assert bob.post(path_of(row, "/decide"), fields).status_code == 302
+    assert json.loads(arguments(row)) == {"amount": 7, "items": [{"n": 2}], "note": "erin's", "to": "x"}
 
 
 def test_b57_the_same_form_twice_is_one_decision(cast: Cast, as_: As) -> None:

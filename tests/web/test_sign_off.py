@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -70,6 +71,32 @@ def test_the_page_says_whose_turn_it_is_and_why_one_may_not(cast: Cast, as_: As)
     row.run.save()
     assert "you started this run" in get(bob, f"{here}?mode=respond")
     assert "<small><bdi>Support</bdi></small>" in get(bob, "/northwind/queue")
+
+
+def test_the_form_comes_by_itself_when_ones_turn_comes(cast: Cast, as_: As) -> None:
+    stages = [{"team": "Support"}, {"team": "Finance"}]
+    policy(cast.support, RULE | {"stages": stages, "sign_in_minutes": None, "locked_fields": ["order"]})
+    agent = agent_of(cast.support)
+    agent.pause(agent.run()["id"], call("wire", effect="idempotent", arguments={"order": "7", "to": "x"})).ok(
+        201
+    )
+    row, dave, bob = ReviewRequest.objects.get(), as_(cast.dave), as_(cast.bob)
+    here = f"/northwind/requests/{row.number}"
+    page = get(dave, here)
+    shown = re.search(r'data-answer="([^"]*)"', page)[1]  # type: ignore[index]
+    asks = f"{here}/live?version=1&open=1&mode=approve&answer="
+    assert "would not be taken" in page
+    assert 'id="answer"' not in get(dave, asks + shown), "nothing has changed"
+    kept = get(dave, f"{here}?mode=edit").split('id="edit-form"')[1].split("</main>")[0]
+    assert 'name="f:/order"' not in kept and "Locked by the rule" in kept and 'name="f:/to"' in kept
+    form = {"type": "approve", "version": "1", "digest": row.digest, "key": "k", "sure": row.digest}
+    word = PersonHttp(cast.bob).get(f"/requests/{row.pk}").ok()["confirm_with"]
+    assert bob.post(f"{here}/decide", form | {"confirm": word}).status_code == 302
+    told = get(dave, asks + shown)
+    assert 'id="answer"' in told and "would not be taken" not in told and 'type="submit">Approve' in told
+    assert "autofocus" not in told
+    assert 'id="answer"' not in get(dave, asks + re.search(r'data-answer="([^"]*)"', told)[1])  # type: ignore[index]
+    assert "You are asked now" in get(dave, f"{here}/live?reads=1")
 
 
 def test_the_password_is_given_on_the_page_and_then_the_word(cast: Cast, as_: As) -> None:

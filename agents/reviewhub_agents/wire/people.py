@@ -10,7 +10,6 @@ from .base import Wire
 from .calls import Because, Check, DecisionOut, Evidence, QuestionOut, VoteOut
 from .checkpoints import Changes
 from .enums import (
-    AllowedDecisionField,
     EffectField,
     RequestKindField,
     RequestStateField,
@@ -245,7 +244,9 @@ class RequestDetail(RequestRow):
     checks: list[Check] = []
     facts: JsonObject = {}
     labels: Labels = {}
-    allowed_decisions: list[AllowedDecisionField] = []
+    allowed_decisions: list[VerdictField] = Field(
+        default=[], description="The answers that it takes; of what became of an unknown call, too."
+    )
     because: Because | None = None
     requirement: RequirementOut | None = None
     confirm_with: Title | None = Field(

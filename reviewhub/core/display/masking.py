@@ -142,7 +142,7 @@ def _same(rules: dict[str, Any], root: dict[str, Any]) -> Iterator[Any]:
         yield rules.get(name)
     if isinstance(rules.get("dependentSchemas"), dict):
         yield from rules["dependentSchemas"].values()
-    yield _referred(rules.get("$ref"), root)
+    yield referred(rules.get("$ref"), root)
 
 
 def _for_key(rules: dict[str, Any], key: str) -> Iterator[Any]:
@@ -168,7 +168,7 @@ def _for_item(rules: dict[str, Any], at: int) -> Iterator[Any]:
     yield from (rules.get(name) for name in ("additionalItems", "unevaluatedItems", "contains"))
 
 
-def _referred(ref: Any, root: dict[str, Any]) -> Any:
+def referred(ref: Any, root: dict[str, Any]) -> Any:
     """What a reference inside of the schema points at; None for anything else."""
     if not isinstance(ref, str) or not ref.startswith("#"):
         return None
