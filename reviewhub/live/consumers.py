@@ -148,7 +148,7 @@ class QueueSocket(Socket):
 
     def _filters(self, caller: MemberCaller) -> Filters:
         """What the page is narrowed down to: the socket's address has the parameters of the page's."""
-        return filters_of(self._query(), member_id=caller.member.pk)
+        return filters_of(self._query(), caller=caller)
 
 
 class RequestSocket(Socket):

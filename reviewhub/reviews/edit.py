@@ -9,7 +9,7 @@ from typing import Any
 
 from reviewhub_agents import canonical, wire
 
-from reviewhub.accounts.models import Member, Team
+from reviewhub.accounts.models import Member
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.changes import apply_changes, difference, parse_changes
@@ -30,6 +30,7 @@ from reviewhub.reviews.lock import LockedRequest
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.request import RANK, Asked, first_step
 from reviewhub.reviews.requirement import StandIn, Stored
+from reviewhub.reviews.share import share
 from reviewhub.reviews.tell_undecided import tell_undecided
 from reviewhub.reviews.turn import tell
 from reviewhub.toolcalls.claims import failed_checks
@@ -240,7 +241,7 @@ def _update_request(row: ReviewRequest, edit: Edit, stored: Stored) -> None:
     if row.deadline_at is not None:
         fields["deadline_at"] = min(row.deadline_at, fields["deadline_at"] or row.deadline_at)
     ReviewRequest.objects.filter(pk=row.pk).update(**fields)
-    row.teams.add(*Team.objects.filter(pk__in=stored.teams))
+    share(row, stored.teams)
     row.refresh_from_db()
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.db import transaction
 
-from reviewhub.accounts.models import Team
 from reviewhub.audit.record import record
 from reviewhub.core.actors import TIMEOUT
 from reviewhub.core.clock import DbNow
@@ -17,8 +16,10 @@ from reviewhub.reviews.kinds import RequestEscalated
 from reviewhub.reviews.lock import IN_TIME, lock_request
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.requirement import StandIn, Stored
+from reviewhub.reviews.share import share
 from reviewhub.reviews.states import RequestState
 from reviewhub.reviews.turn import managers_of, send, tell
+from reviewhub.reviews.vote import tallied
 
 BATCH = 200
 DUE = {"state": RequestState.PENDING, "escalate_at__lte": DbNow()}
@@ -46,8 +47,9 @@ def escalate(*, request_id: uuid.UUID) -> bool:
     stand_in = StandIn(name=step.to, team=team, stages=stages)
     stored = stored.model_copy(update={"stand_ins": (*stored.stand_ins, stand_in)})
     _keep(row, stored, step)
+    tallied(row, stored)
     if team is not None:
-        row.teams.add(Team.objects.get(pk=team))
+        share(row, [team])
     record(
         "request.escalated",
         workspace_id=row.workspace_id,

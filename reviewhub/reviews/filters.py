@@ -8,12 +8,24 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from reviewhub.accounts.lent import DECIDING_ROLES
+from reviewhub.accounts.models import Role
+from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.core.clock import DbNow
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.states import RequestState
 from reviewhub.tools.models import Risk
 
 MOST_VALUES = 60  # of one filter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Needed:
+    """Whose answer is looked for: of a member, with their own teams and those of whoever lent them votes."""
+
+    member_id: uuid.UUID
+    team_ids: frozenset[uuid.UUID]
+    is_manager: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +34,7 @@ class Filters:
 
     text: str = ""  # a number, or part of sentence, tool or agent
     state: str = RequestState.PENDING  # `any` for all states
+    needs: Needed | None = None
     claimed_by: uuid.UUID | None = None
     unclaimed: bool = False
     overdue: bool = False
@@ -36,8 +49,8 @@ class Filters:
         return self != Filters()
 
 
-def filters_of(given: Mapping[str, Sequence[str]], *, member_id: uuid.UUID) -> Filters:
-    """The filters that the parameters of an address name; `member_id` is who "claimed by me" means."""
+def filters_of(given: Mapping[str, Sequence[str]], *, caller: MemberCaller) -> Filters:
+    """The filters that the parameters of an address name; `caller` is who "claimed by me" and "needs me" mean."""
 
     def one(name: str) -> str:
         values = given.get(name, ())
@@ -49,7 +62,8 @@ def filters_of(given: Mapping[str, Sequence[str]], *, member_id: uuid.UUID) -> F
     return Filters(
         text=one("q")[:200],
         state="any" if one("state") == "any" else RequestState.PENDING,
-        claimed_by=member_id if one("mine") else None,
+        needs=needs_of(caller) if one("me") else None,
+        claimed_by=caller.member.pk if one("mine") else None,
         unclaimed=bool(one("free")),
         overdue=bool(one("late")),
         risks=tuple(value for value in many("risk") if value in Risk.values),
@@ -59,10 +73,22 @@ def filters_of(given: Mapping[str, Sequence[str]], *, member_id: uuid.UUID) -> F
     )
 
 
+def needs_of(caller: MemberCaller) -> Needed:
+    """What `Filters.needs` looks for, when it is this member's answer."""
+    role = caller.member.role
+    return Needed(
+        member_id=caller.member.pk,
+        team_ids=caller.team_ids | caller.lent_team_ids if role in DECIDING_ROLES else frozenset(),
+        is_manager=role == Role.MANAGER,
+    )
+
+
 def narrowed(rows: QuerySet[ReviewRequest], filters: Filters) -> QuerySet[ReviewRequest]:
     """Those of `rows` that the filters let through."""
     if filters.state != "any":
         rows = rows.filter(state=filters.state)
+    if filters.needs is not None:
+        rows = rows.filter(_needs(filters.needs))
     if filters.claimed_by is not None:
         rows = rows.filter(claimed_by_id=filters.claimed_by, claimed_until__gt=DbNow())
     if filters.unclaimed:
@@ -86,6 +112,16 @@ def _text(text: str) -> Q:
     if bare.isascii() and bare.isdecimal() and len(bare) < 18:
         return Q(number=int(bare)) | Q(plain_sentence__icontains=text)
     return Q(plain_sentence__icontains=text) | Q(tool_name__icontains=text) | Q(agent_name__icontains=text)
+
+
+def _needs(who: Needed) -> Q:
+    """It asks one of their teams (or the managers) now, there is time, and they have not said anything to it yet."""
+    asked = Q(asks_managers=True) if who.is_manager else Q(pk__in=[])
+    for team in sorted(who.team_ids):
+        asked |= Q(asks__contains=f" {team} ")
+    voted = Review.objects.filter(request=OuterRef("pk"), member_id=who.member_id, voided_at__isnull=True)
+    in_time = Q(deadline_at__isnull=True) | Q(deadline_at__gt=DbNow())
+    return Q(asked, in_time, ~Exists(voted), state=RequestState.PENDING)
 
 
 def named(**teams: object) -> Exists:

@@ -57,6 +57,8 @@ class ReviewRequest(Stateful):
     approvals = models.PositiveSmallIntegerField(default=0)
     # Whose turn it is, in words.
     waits_for = models.CharField(max_length=400, blank=True)
+    # The same by the ids of the teams, with those that stand in for them, each between two spaces.
+    asks = models.TextField(blank=True)
     on_timeout = models.CharField(max_length=5, default="deny")
     deadline_at = models.DateTimeField(null=True)
     # When the next reminder and the next step of the escalation are due, how many steps were taken, and whether one of
@@ -90,7 +92,7 @@ class ReviewRequest(Stateful):
         ]
         indexes = [
             models.Index(
-                fields=["workspace", "deadline_at", "-risk_rank", "id"],
+                fields=["workspace", "deadline_at", "id"],
                 name="request_queue",
                 condition=Q(state="pending"),
             ),
@@ -119,6 +121,20 @@ class ReviewRequest(Stateful):
 
     def __str__(self) -> str:
         return f"#{self.number} {self.plain_sentence}"
+
+
+class Asker(models.Model):
+    """An agent that asked a team about a tool once: what the filters of the queue offer beside a team's own agents."""
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="+")
+    agent_name = models.CharField(max_length=120)
+    tool_name = models.CharField(max_length=200)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "agent_name", "tool_name"], name="asker_once")]
+
+    def __str__(self) -> str:
+        return f"{self.agent_name} {self.tool_name}"
 
 
 class Review(models.Model):

@@ -13,10 +13,11 @@ from reviewhub.core import keyset
 from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
 from reviewhub.reviews.filters import Filters, named, narrowed
-from reviewhub.reviews.models import Question, ReviewRequest
+from reviewhub.reviews.models import Asker, Question, ReviewRequest
 from reviewhub.reviews.states import RequestState
 from reviewhub.runs.models import Run
 
+MOST_ASKERS = 1000
 COUNTED = 1000  # a count beyond it is shown as "more than"
 NO_DEADLINE = "none"
 
@@ -68,12 +69,15 @@ def runs_visible(scope: Scope) -> QuerySet[Run]:
 
 
 def names_in_queue(scope: Scope) -> list[tuple[str, str]]:
-    """Agent and tool of the requests that wait and may be seen, each pair once.
+    """Agent and tool of what the teams of this scope were asked about once, each pair once.
 
-    A team may be asked about an agent of another team: it then knows agent and tool by the request.
+    A team may be asked about an agent of another team: it then knows agent and tool by the request. Who sees the whole
+    workspace knows them all already.
     """
-    rows = visible(scope).filter(state=RequestState.PENDING).order_by()
-    return list(rows.values_list("agent_name", "tool_name").distinct())
+    if scope.team_ids is None:
+        return []
+    rows = Asker.objects.filter(team_id__in=scope.team_ids).order_by("agent_name", "tool_name")
+    return list(rows.values_list("agent_name", "tool_name").distinct()[:MOST_ASKERS])
 
 
 def newest_event(workspace_id: uuid.UUID) -> int:

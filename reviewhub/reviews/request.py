@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import F
 
-from reviewhub.accounts.models import Agent, Team, Workspace
+from reviewhub.accounts.models import Agent, Workspace
 from reviewhub.audit.record import record
 from reviewhub.checkpoints.queries import hash_of
 from reviewhub.core.actors import Actor
@@ -17,8 +17,9 @@ from reviewhub.reviews.kinds import RequestOpened
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.rules import tally
+from reviewhub.reviews.share import share
 from reviewhub.reviews.tell_undecided import tell_undecided
-from reviewhub.reviews.turn import tell, waits_for
+from reviewhub.reviews.turn import asks, tell, waits_for
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import ToolCall
 
@@ -52,6 +53,7 @@ def request(
     The clock of its deadline starts at `at`, the database's time of this write: when it becomes visible, not when
     somebody is notified.
     """
+    none_yet = tally(asked.stored.requirement, [], version=1)
     row = ReviewRequest.objects.create(
         workspace_id=run.workspace_id,
         number=_next_number(run.workspace_id),
@@ -74,13 +76,14 @@ def request(
         requirement=asked.stored.model_dump_json(),
         approvals_needed=asked.stored.requirement.approvals,
         on_timeout=asked.stored.requirement.on_timeout,
-        waits_for=_waits_for(asked.stored),
+        waits_for=waits_for(asked.stored, none_yet),
+        asks=asks(asked.stored, none_yet),
         deadline_at=_after(asked, at, asked.stored.requirement.deadline_seconds),
         remind_at=_after(asked, at, asked.stored.requirement.remind_seconds),
         escalate_at=_after(asked, at, first_step(asked.stored)),
     )
     _tell_repeats(row, asked)
-    row.teams.set(Team.objects.filter(pk__in=asked.stored.teams))
+    share(row, asked.stored.teams)
     record(
         "request.opened",
         workspace_id=run.workspace_id,
@@ -112,10 +115,6 @@ def first_step(stored: Stored) -> int | None:
     """After how many seconds the escalation begins; None when there is none."""
     ladder = stored.requirement.escalation
     return ladder[0].after_seconds if ladder else None
-
-
-def _waits_for(stored: Stored) -> str:
-    return waits_for(stored, tally(stored.requirement, [], version=1))
 
 
 def _tell_repeats(row: ReviewRequest, asked: Asked) -> None:

@@ -30,6 +30,19 @@ def waits_for(stored: Stored, tally: Tally) -> str:
     return " and ".join(dict.fromkeys(names))[:400]
 
 
+def asks(stored: Stored, tally: Tally) -> str:
+    """The same teams by their ids, and those that an escalation lets stand in for them."""
+    needed = stored.requirement
+    open_ = {
+        at
+        for at, stage in enumerate(needed.stages)
+        if needed.turns[at] == tally.turn and len(tally.stages[at]) < stage.approvals
+    }
+    teams = [team for at, team in enumerate(stored.teams) if at in open_]
+    teams += [one.team for one in stored.stand_ins if one.team is not None and open_.intersection(one.stages)]
+    return "".join(f" {team} " for team in dict.fromkeys(teams))
+
+
 def ask_next(row: ReviewRequest, stored: Stored, turn: int) -> None:
     """The turn before is complete: the teams of this one are written to, and the record says so."""
     teams = stored.asked_at(turn)

@@ -22,7 +22,7 @@ from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.seating import pack, unpack
 from reviewhub.reviews.seats import Seat
-from reviewhub.reviews.turn import ask_next, waits_for
+from reviewhub.reviews.turn import ask_next, asks, waits_for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,8 +134,11 @@ def tallied(row: ReviewRequest, stored: Stored) -> rules.Tally:
     """How far a locked request has come by its votes; the number of approvals, and whose turn it is, are kept on it
     for the queue."""
     tally = rules.tally(stored.requirement, votes_of(row), version=row.version)
-    row.approvals, row.waits_for = len(tally.approvals), waits_for(stored, tally)
-    ReviewRequest.objects.filter(pk=row.pk).update(approvals=row.approvals, waits_for=row.waits_for)
+    row.approvals = len(tally.approvals)
+    row.waits_for, row.asks = waits_for(stored, tally), asks(stored, tally)
+    ReviewRequest.objects.filter(pk=row.pk).update(
+        approvals=row.approvals, waits_for=row.waits_for, asks=row.asks
+    )
     return tally
 
 

@@ -44,7 +44,7 @@ class Drop:
 def queue(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """One page of the queue with its filters. The number of queries does not depend on the rows."""
     scope = scope_of(caller)
-    filters = filters_of(dict(request.GET.lists()), member_id=caller.member.pk)
+    filters = filters_of(dict(request.GET.lists()), caller=caller)
     limit = int(request.GET["limit"]) if request.GET.get("limit") in {"25", "50", "100"} else LIMITS[0]
     since = newest_event(
         caller.workspace_id

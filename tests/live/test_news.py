@@ -33,7 +33,7 @@ from tests.web.make import waiting
 )
 def test_new_rows_are_those_that_fit(cast: Cast, query: str, fresh: set[int]) -> None:
     rows = [waiting(cast.support), waiting(cast.support, tool="bank.wire", risk="critical")]
-    filters = filters_of(parse_qs(query), member_id=cast.bob.pk)
+    filters = filters_of(parse_qs(query), caller=MemberCaller(cast.bob))
     told = news.queue_news(MemberCaller(cast.bob), [row.pk for row in rows], filters=filters, since=1)
     listed = told.split('<ol id="fresh-rows"')[1]
     assert {row.number for row in rows if f'<li class="row" id="rq-{row.number}"' in listed} == fresh
@@ -46,6 +46,6 @@ def test_a_decided_row_is_not_new(cast: Cast) -> None:
     ReviewRequest.objects.filter(pk=row.pk).update(
         state="rejected", decided_at=now(), decided_by_name="Alice"
     )
-    filters = filters_of({}, member_id=cast.bob.pk)
+    filters = filters_of({}, caller=MemberCaller(cast.bob))
     told = news.queue_news(MemberCaller(cast.bob), [row.pk], filters=filters, since=1)
     assert '<li class="row"' not in told

@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reviewhub.policies.requirement import AskedStage, Requirement
+from reviewhub.reviews import turn
+from reviewhub.reviews.requirement import StandIn, Stored
 from reviewhub.reviews.rules import Involved, Vote, may_vote, resolve, tally
 from reviewhub.reviews.seats import Seat
 
@@ -54,6 +56,22 @@ def votes(requirement: Requirement, said: Iterable[str]) -> list[Vote]:
         at = START + timedelta(minutes=minute)
         cast.append(Vote(member_id=NAMES[who], verdict=verdict, version=1, at=at, seats=seats))
     return cast
+
+
+def test_the_teams_that_are_asked_are_those_that_it_waits_for() -> None:
+    ids = {name: UUID(int=at) for at, name in enumerate(("Support", "Finance", "Legal"), 50)}
+    needed = asks("2 Support", "1 Finance together", "1 Legal")
+    late = (StandIn(name="Legal", team=ids["Legal"], stages=(1,)), StandIn(name="m", team=None, stages=(0,)))
+    for said, stand_ins, wanted in (
+        ([], (), ["Support", "Finance"]),
+        (["bob approve"], late, ["Support", "Finance", "Legal"]),
+        (["bob approve", "erin approve"], (), ["Finance"]),
+        (["dave approve"], late, ["Support"]),
+        (["bob approve", "erin approve", "dave approve"], (), ["Legal"]),
+    ):
+        stored = Stored(requirement=needed, teams=(*ids.values(),), stand_ins=stand_ins)
+        found = turn.asks(stored, tally(needed, votes(needed, said), version=1))
+        assert found.split() == [str(ids[name]) for name in wanted], said
 
 
 THEN = asks("2 Support", "1 Finance")

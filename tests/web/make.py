@@ -13,6 +13,7 @@ from reviewhub.core.clock import now
 from reviewhub.core.display.sentence import pack, plain, sentence
 from reviewhub.policies.rules import Requirement
 from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.share import share
 from reviewhub.runs.models import Branch, Run
 from reviewhub.standing.models import StandingApproval
 from reviewhub.toolcalls.models import CallVersion, Pause, ToolCall
@@ -85,9 +86,9 @@ def waiting(
         tool_name=tool, agent_name=who.name, environment="production", risk=risk, risk_rank=RISKS[risk],
         sentence=pack(parts), plain_sentence=plain(parts), requirement=json.dumps(stored),
         approvals_needed=approvals, failed_checks=sum(one["status"] == "failed" for one in checks),
-        deadline_at=now() + timedelta(seconds=seconds) if seconds is not None else None,
+        deadline_at=now() + timedelta(seconds=seconds) if seconds is not None else None, asks=f" {team.pk} ",
     )  # fmt: skip
-    row.teams.add(team)
+    share(row, [team.pk])
     return row
 
 

@@ -10,7 +10,8 @@ from django.test.utils import CaptureQueriesContext
 
 from reviewhub.accounts.models import Member
 from reviewhub.core.clock import now
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.models import Review, ReviewRequest
+from reviewhub.reviews.share import share
 from reviewhub.tools.models import Tool
 from tests.cast import Cast, make_test_agent
 from tests.web.make import waiting
@@ -55,7 +56,7 @@ def test_no_page_tells_a_reviewer_of_other_teams_agents_and_tools(cast: Cast, as
 
 def test_the_filters_offer_what_another_teams_agent_asks_us(cast: Cast, as_: As) -> None:
     row = waiting(cast.finance, agent="treasury", tool="transfer")
-    row.teams.add(cast.support)
+    share(row, [cast.support.pk])
     for page in ("queue", "runs"):
         assert "treasury" in get(as_(cast.bob), f"/northwind/{page}"), page
     assert 'value="transfer"' in get(as_(cast.bob))
@@ -196,6 +197,25 @@ def test_filters(cast: Cast, as_: As, query: str, found: set[int]) -> None:
     waiting(cast.support, seconds=-5)
     page = get(as_(cast.bob), f"/northwind/queue?{query}")
     assert {int(number) for number in numbers(page)} == found
+
+
+def test_needs_me_is_what_nobody_but_i_and_my_teams_can_bring_on(cast: Cast, as_: As) -> None:
+    open_, voted, late, next_turn = (waiting(cast.support, seconds=s) for s in (None, None, -5, 60))
+    Review.objects.create(
+        request=voted, member=cast.bob, name="Bob", verdict="approve", version=1, digest="d"
+    )
+    ReviewRequest.objects.filter(pk=next_turn.pk).update(asks=f" {cast.finance.pk} ", asks_managers=True)
+
+    def needs(member: Member) -> list[str]:
+        return numbers(get(as_(member), "/northwind/queue?me=1"))
+
+    assert needs(cast.bob) == [str(open_.number)]
+    assert needs(cast.alice) == needs(cast.dave) == []
+    assert needs(cast.carol) == [str(next_turn.number)]
+    cast.alice.teams.add(cast.finance)
+    assert needs(cast.alice) == [str(next_turn.number)]
+    Review.objects.update(voided_at=now(), voided_because="edited")
+    assert needs(cast.bob) == [str(open_.number), str(voted.number)]
 
 
 def test_a_claim_that_ran_out_is_nobodys(cast: Cast, as_: As) -> None:

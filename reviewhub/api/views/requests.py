@@ -13,7 +13,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from reviewhub_agents import canonical, wire
 
-from reviewhub.accounts.permissions import Action, Caller, MemberCaller, require, scope_of
+from reviewhub.accounts.permissions import Action, MemberCaller, require, scope_of
 from reviewhub.api.authentication import caller_in, caller_of
 from reviewhub.api.base import PersonView, actor_of, answer, key_of, read, read_nothing, read_tree
 from reviewhub.api.problems import problem_of
@@ -66,16 +66,18 @@ class RequestView(PersonView):
 class Requests(PersonView):
     """`GET /requests`"""
 
-    takes = frozenset({"agent", "cursor", "free", "late", "mine", "q", "risk", "state", "team", "tool"})
+    takes = frozenset({"agent", "cursor", "free", "late", "me", "mine", "q", "risk", "state", "team", "tool"})
 
     @extend_schema(operation_id="requests_list", responses=wire.RequestList)
     def get(self, request: Request) -> HttpResponse:
         """The queue: what is due first comes first; `?cursor=` for the next page.
 
         Filters are those of the page: `?state=` (`any`: decided ones, too), `q`, `risk`, `tool`, `agent`, `team`,
-        `mine`, `free`, `late`.
+        `me` (needs my answer), `mine`, `free`, `late`.
         """
         caller = caller_of(request)
+        if not isinstance(caller, MemberCaller):
+            raise Forbidden
         scope = scope_of(caller)
         query = request.query_params
         filters = _filters(query, caller)
@@ -86,14 +88,13 @@ class Requests(PersonView):
         return answer(wire.RequestList(**fields))
 
 
-def _filters(query: QueryDict, caller: Caller) -> Filters:
+def _filters(query: QueryDict, caller: MemberCaller) -> Filters:
     """The page's filters. Raises Invalid for a state or a risk that there is not: it would narrow nothing."""
     for name, known in (("state", [*RequestState.values, "any"]), ("risk", Risk.values)):
         for value in query.getlist(name):
             if value not in known:
                 raise Invalid.at(f"/query/{name}", f"is one of {', '.join(known)}")
-    me = caller.member.pk if isinstance(caller, MemberCaller) else uuid.UUID(int=0)
-    found = filters_of(dict(query.lists()), member_id=me)
+    found = filters_of(dict(query.lists()), caller=caller)
     return replace(found, state=query.get("state", RequestState.PENDING))
 
 
