@@ -21,12 +21,16 @@ class BacktestCancelled(Payload):
 
 
 @kind(
-    "backtest.ended", says="A backtest looked at {looked_at} calls: {held} more would wait, {freed} would run"
+    "backtest.ended",
+    says="A backtest looked at {looked_at} calls: {held} more would wait, {freed} would run, {denied} would be denied, "
+    "{rerouted} would wait for others",
 )
 class BacktestEnded(Payload):
     looked_at: int
     held: int
     freed: int
+    denied: int = 0
+    rerouted: int = 0
 
 
 @kind("backtest.failed", says="A backtest was given up after {looked_at} calls: {because}")

@@ -132,7 +132,7 @@ def _keep(backtest: Backtest, batch: Sequence[Recorded], tally: Tally, found: Se
 
 
 def _end(backtest: Backtest, tally: Tally) -> bool:
-    held, freed = (tally.changes.get(name, 0) for name in ("held", "freed"))
+    found = {name: tally.changes.get(name, 0) for name in ("held", "freed", "denied", "rerouted")}
     _leave(
         backtest,
         BacktestState.DONE,
@@ -141,7 +141,7 @@ def _end(backtest: Backtest, tally: Tally) -> bool:
             workspace_id=backtest.workspace_id,
             actor=SYSTEM,
             subject_id=backtest.pk,
-            data=BacktestEnded(looked_at=tally.calls, held=held, freed=freed),
+            data=BacktestEnded(looked_at=tally.calls, **found),
         ),
     )
     return False

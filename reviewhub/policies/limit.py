@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from reviewhub.policies.index import is_about
 from reviewhub.policies.names import reads_like
-from reviewhub.policies.requirement import Approvals, Data, Name, Path, Seconds
+from reviewhub.policies.requirement import Approvals, Data, Name, Path, Seconds, fault
 
 MOST_AMOUNT = 10**12
 DECIMALS = 6
@@ -41,14 +41,14 @@ class Limit(Data):
     @model_validator(mode="after")
     def _a_most_that_can_be_counted(self) -> Self:
         if isinstance(self.most, int) and not self.most >= 0:
-            raise ValueError("most cannot be less than nothing")
+            raise fault("/most", "most cannot be less than nothing")
         if self.maximum > MOST_AMOUNT:
-            raise ValueError(f"most is more than can be counted, {MOST_AMOUNT}")
+            raise fault("/most", f"most is more than can be counted, {MOST_AMOUNT}")
         if self.sum_of is None and not isinstance(self.most, int):
-            raise ValueError("without sum_of calls are counted, and most is a whole number of them")
+            raise fault("/most", "without sum_of calls are counted, and most is a whole number of them")
         given = [name for name in ("team", "approvals") if name in self.model_fields_set]
         if self.then == "deny" and given:
-            raise ValueError(f"{given[0]} belongs to then require, not to deny")
+            raise fault(f"/{given[0]}", f"{given[0]} belongs to then require, not to deny")
         return self
 
     @property

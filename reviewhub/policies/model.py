@@ -23,6 +23,7 @@ from reviewhub.policies.requirement import (
     Seconds,
     Stage,
     Verdict,
+    fault,
 )
 
 Action = Literal["allow", "observe", "require", "deny"]
@@ -56,18 +57,18 @@ class Condition(Data):
         value, words = self.value, self.test.replace("_", " ")
         if self.test in PRESENCE_TESTS:
             if value is not None:
-                raise ValueError(f"{words} takes no value")
+                raise fault("/value", f"{words} takes no value")
         elif self.test in NUMBER_TESTS:
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise ValueError(f"{words} needs a number as value")
+                raise fault("/value", f"{words} needs a number as value")
         elif self.test in TEXT_TESTS:
             if not isinstance(value, str) or not value:
-                raise ValueError(f"{words} needs a text as value")
+                raise fault("/value", f"{words} needs a text as value")
         elif self.test in LIST_TESTS:
             if not isinstance(value, tuple) or not 1 <= len(value) <= 100:
-                raise ValueError(f"{words} needs a list of 1 to 100 values")
+                raise fault("/value", f"{words} needs a list of 1 to 100 values")
         elif value is None or isinstance(value, tuple):
-            raise ValueError(f"{words} needs a text, a number, true or false as value")
+            raise fault("/value", f"{words} needs a text, a number, true or false as value")
         return self
 
     def __str__(self) -> str:
@@ -109,31 +110,39 @@ class Rule(Data):
     def _only_what_the_action_uses(self) -> Self:
         given = [name for name in _ONLY_REQUIRE if name in self.model_fields_set]
         if self.action != "require" and given:
-            raise ValueError(f"{given[0]} belongs to the action require, not to {self.action}")
+            raise fault(f"/{given[0]}", f"{given[0]} belongs to the action require, not to {self.action}")
         if self.on_timeout == "allow" and self.deadline_seconds is None:
-            raise ValueError("on_timeout allow needs deadline_seconds")
+            raise fault("/deadline_seconds", "on_timeout allow needs deadline_seconds")
         if len(set(self.allowed_decisions)) != len(self.allowed_decisions):
-            raise ValueError("allowed_decisions names a decision twice")
+            raise fault("/allowed_decisions", "allowed_decisions names a decision twice")
         return self
 
     @model_validator(mode="after")
     def _stages_fit(self) -> Self:
         if self.stages and {"team", "approvals"} & self.model_fields_set:
-            raise ValueError("stages say which teams approve; team and approvals are for one stage alone")
+            raise fault(
+                "/stages", "stages say which teams approve; team and approvals are for one stage alone"
+            )
         if self.stages and self.stages[0].together:
-            raise ValueError("the first stage has none before it to be asked together with")
+            raise fault("/stages/0/together", "the first stage has none before it to be asked together with")
         return self
 
     @model_validator(mode="after")
     def _times_fit(self) -> Self:
         deadline, before = self.deadline_seconds, 0
         if deadline is not None and self.remind_seconds is not None and self.remind_seconds >= deadline:
-            raise ValueError("remind_seconds has to be less than deadline_seconds")
+            raise fault("/remind_seconds", "remind_seconds has to be less than deadline_seconds")
         for at, step in enumerate(self.escalation):
             if step.after_seconds <= before:
-                raise ValueError(f"step {at + 1} of escalation has to come after the one before it")
+                raise fault(
+                    f"/escalation/{at}/after_seconds",
+                    f"step {at + 1} of escalation has to come after the one before it",
+                )
             if deadline is not None and step.after_seconds >= deadline:
-                raise ValueError(f"step {at + 1} of escalation has to come before the deadline")
+                raise fault(
+                    f"/escalation/{at}/after_seconds",
+                    f"step {at + 1} of escalation has to come before the deadline",
+                )
             before = step.after_seconds
         return self
 
@@ -175,46 +184,53 @@ class Policy(Data):
 
     @model_validator(mode="after")
     def _guardrails_only_tighten(self) -> Self:
-        for rule in self.guardrails:
+        for at, rule in enumerate(self.guardrails):
             if rule.lets_run:
-                raise ValueError(
-                    f"guardrail {rule.name!r} cannot {rule.action}: a guardrail denies or requires"
+                raise fault(
+                    f"/guardrails/{at}/action",
+                    f"guardrail {rule.name!r} cannot {rule.action}: a guardrail denies or requires",
                 )
             if rule.on_timeout == "allow":
-                raise ValueError(f"guardrail {rule.name!r} cannot let a call run because nobody answers")
+                raise fault(
+                    f"/guardrails/{at}/on_timeout",
+                    f"guardrail {rule.name!r} cannot let a call run because nobody answers",
+                )
             if rule.place is not None:
-                raise ValueError(f"guardrail {rule.name!r} has a place; all guardrails apply, in no order")
+                raise fault(
+                    f"/guardrails/{at}/place",
+                    f"guardrail {rule.name!r} has a place; all guardrails apply, in no order",
+                )
         return self
 
     @model_validator(mode="after")
     def _names_are_told_apart(self) -> Self:
-        for what, layer in (
-            ("rules", [rule.name for rule in self.rules]),
-            ("guardrails", [rule.name for rule in self.guardrails]),
-            ("limits", [limit.name for limit in self.limits]),
-            ("waiting limits", [limit.name for limit in self.waiting]),
-        ):
-            seen: set[str] = set()
-            for name in layer:
-                if name in seen:
-                    raise ValueError(f"two {what} are called {name!r}")
-                seen.add(name)
+        for layer, lines in self.lines:
+            seen: dict[str, int] = {}
+            for at, line in enumerate(lines):
+                if line.name in seen:
+                    what = "waiting limits" if layer == "waiting" else layer
+                    numbers = f"{seen[line.name] + 1} and {at + 1}"
+                    raise fault(
+                        f"/{layer}/{at}/name", f"two {what} are called {line.name!r}: number {numbers}"
+                    )
+                seen[line.name] = at
         return self
 
     @model_validator(mode="after")
     def _each_at_its_own_place(self) -> Self:
         taken: dict[int, str] = {}
-        for rule in self.rules:
+        for at, rule in enumerate(self.rules):
             if rule.place is None:
                 continue
             if rule.place in taken:
-                raise ValueError(
-                    f"rules {taken[rule.place]!r} and {rule.name!r} are both at place {rule.place}"
+                raise fault(
+                    f"/rules/{at}/place",
+                    f"rules {taken[rule.place]!r} and {rule.name!r} are both at place {rule.place}",
                 )
             taken[rule.place] = rule.name
         if taken and len(taken) < len(self.rules):
-            unplaced = next(rule.name for rule in self.rules if rule.place is None)
-            raise ValueError(f"rule {unplaced!r} has no place, and others have one")
+            at, unplaced = next((at, rule.name) for at, rule in enumerate(self.rules) if rule.place is None)
+            raise fault(f"/rules/{at}/place", f"rule {unplaced!r} has no place, and others have one")
         return self
 
     @property

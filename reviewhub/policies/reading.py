@@ -225,7 +225,8 @@ def _faults(error: canonical.BadJson) -> list[dict[str, str]]:
 def _errors(error: ValidationError) -> list[dict[str, str]]:
     return [
         {
-            "path": canonical.pointer(each["loc"]),
+            # What is wrong between fields, or between rules, says itself which one to mend.
+            "path": canonical.pointer(each["loc"]) + str(each.get("ctx", {}).get("path", "")),
             "code": each["type"],
             "message": in_words(each["type"], each["msg"], each.get("ctx", {})),
         }

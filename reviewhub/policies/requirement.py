@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
 
 Verdict = Literal["approve", "edit", "reject", "respond"]
 OnTimeout = Literal["deny", "allow"]
@@ -22,6 +23,11 @@ Path = Annotated[
 Approvals = Annotated[int, Field(ge=1, le=20)]
 Seconds = Annotated[int, Field(ge=1, le=LONGEST_SECONDS)]
 Minutes = Annotated[int, Field(ge=1, le=24 * 60)]
+
+
+def fault(path: str, message: str) -> PydanticCustomError:
+    """What is wrong between fields, with the one that is to be mended: pydantic itself would name what they are of."""
+    return PydanticCustomError("value_error", "{message}", {"message": message, "path": path})
 
 
 class Data(BaseModel):
@@ -57,7 +63,7 @@ class Escalation(Data):
     @model_validator(mode="after")
     def _one_of_them(self) -> Self:
         if (self.team is None) != self.managers:
-            raise ValueError("a step names a team, or managers true, and not both")
+            raise fault("/team", "a step names a team, or managers true, and not both")
         return self
 
     @property

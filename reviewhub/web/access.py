@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.shortcuts import redirect
+from django.urls import Resolver404, resolve
 from django.views.decorators.cache import never_cache
 
 from reviewhub.accounts.actors import actor_for, signed_in_at
@@ -113,17 +114,31 @@ def _to_sign_in(request: HttpRequest) -> HttpResponse:
 
 
 def posted(view: View) -> View:
-    """Makes a view answer POST only. Whoever comes by GET (a tab that is restored) gets the page above: its form's."""
+    """Makes a view answer POST only. Whoever comes by GET (a tab that is restored, an address that is typed) gets the
+    nearest page above, which is the form's."""
 
     @functools.wraps(view)
     def run(request: HttpRequest, **rest: Any) -> HttpResponseBase:
         if request.method in ("GET", "HEAD"):
-            return redirect(request.path.rpartition("/")[0])
+            return redirect(_page_above(request.path))
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         return view(request, **rest)
 
+    run.takes_posts_only = True  # type: ignore[attr-defined]
     return run
+
+
+def _page_above(path: str) -> str:
+    while path := path.rpartition("/")[0]:
+        for above in (path, f"{path}/"):
+            try:
+                view = resolve(above).func
+            except Resolver404:
+                continue
+            if not hasattr(view, "takes_posts_only"):
+                return above
+    return "/"
 
 
 def actor(request: HttpRequest, caller: MemberCaller) -> Actor:

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.actors import signed_in_at
 from reviewhub.accounts.change_password import change_password
@@ -19,6 +19,7 @@ from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.accounts.queries import memberships_in
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Invalid, SlowDown
+from reviewhub.web.access import posted
 from reviewhub.web.forms import check_form
 from reviewhub.web.oops import oops
 from reviewhub.web.render import shell
@@ -36,7 +37,7 @@ def account(request: HttpRequest) -> HttpResponse:
     return _page(request, request.user)
 
 
-@require_POST
+@posted
 def look(request: HttpRequest) -> HttpResponse:
     """Saves theme and keys."""
     person = request.user
@@ -54,7 +55,7 @@ def look(request: HttpRequest) -> HttpResponse:
     return redirect("/account")
 
 
-@require_POST
+@posted
 @sensitive_post_parameters("old", "new", "again")
 def password(request: HttpRequest) -> HttpResponse:
     """Changes the password; this session stays, all others end."""

@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.models import Agent
 from reviewhub.accounts.permissions import Action, MemberCaller, scope_of
@@ -21,7 +21,7 @@ from reviewhub.checkpoints.models import StateSchema
 from reviewhub.core.errors import Invalid
 from reviewhub.gates.set_aside import set_aside
 from reviewhub.reviews.queries import runs_visible
-from reviewhub.web.access import actor, page
+from reviewhub.web.access import actor, page, posted
 from reviewhub.web.agents import find
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import may, show
@@ -85,7 +85,7 @@ def _again(request: HttpRequest, caller: MemberCaller, agent: Agent, error: Inva
     return _page(request, caller, agent, status=error.status, **more)
 
 
-@require_POST
+@posted
 @page(Action.AGENTS_EDIT, of=find, again=_again)
 def change(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
     """Sets a budget, or takes it back."""

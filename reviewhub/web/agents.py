@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.make_agent import make_agent
 from reviewhub.accounts.make_key import make_key
@@ -26,7 +26,7 @@ from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError
 from reviewhub.gates.start import start as start_agent
 from reviewhub.gates.stop import stop as stop_agent
 from reviewhub.hosting.adopt import adopt
-from reviewhub.web.access import actor, page
+from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import may, show
 
@@ -93,7 +93,7 @@ def _again_of(
     return _page(request, caller, errors=words(error), of=agent.pk, typed=request.POST, status=error.status)
 
 
-@require_POST
+@posted
 @page(Action.AGENTS_EDIT, again=_again)
 def new(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Registers an agent of a team."""
@@ -129,7 +129,7 @@ def find(caller: MemberCaller, agent_id: uuid.UUID) -> tuple[Agent, Target]:
     return row, agent_target(row)
 
 
-@require_POST
+@posted
 @page(Action.AGENTS_EDIT, of=find, again=_again_of)
 def new_key(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
     """A key, shown here and kept nowhere."""
@@ -144,7 +144,7 @@ def new_key(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpRes
     return _page(request, caller, shown={"agent": agent.name, "key": made.text})
 
 
-@require_POST
+@posted
 @page(Action.AGENTS_STOP, of=find, again=_again_of)
 def stop(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
     """Stops an agent: its open runs are cancelled, its keys only read, poll and report from now on."""
@@ -157,7 +157,7 @@ def stop(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpRespon
     return redirect(f"/{caller.member.workspace.slug}/agents")
 
 
-@require_POST
+@posted
 @page(Action.AGENTS_STOP, of=find)
 def start(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
     """Lets a stopped agent work again; what was cancelled stays so."""
@@ -166,7 +166,7 @@ def start(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpRespo
     return redirect(f"/{caller.member.workspace.slug}/agents#{agent.pk}")
 
 
-@require_POST
+@posted
 @page(Action.AGENTS_EDIT, of=find, again=_again_of)
 def move(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
     """Gives an agent to another team."""
@@ -179,7 +179,7 @@ def move(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpRespon
     return redirect(f"/{caller.member.workspace.slug}/agents#{agent.pk}")
 
 
-@require_POST
+@posted
 @page(Action.AGENTS_EDIT, of=find, again=_again_of)
 def states(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
     """Says what becomes of states that are not what their schemas say."""
@@ -197,7 +197,7 @@ def find_key(caller: MemberCaller, key_id: uuid.UUID) -> tuple[AgentKey, Target]
     return row, agent_target(row.agent)
 
 
-@require_POST
+@posted
 @page(Action.AGENTS_EDIT, of=find_key)
 def rotate(request: HttpRequest, caller: MemberCaller, key: AgentKey) -> HttpResponse:
     """A new key in the place of this one, which ends."""
@@ -208,7 +208,7 @@ def rotate(request: HttpRequest, caller: MemberCaller, key: AgentKey) -> HttpRes
     return _page(request, caller, shown={"agent": key.agent.name, "key": made.text})
 
 
-@require_POST
+@posted
 @page(Action.AGENTS_EDIT, of=find_key)
 def revoke(request: HttpRequest, caller: MemberCaller, key: AgentKey) -> HttpResponse:
     """Ends one key."""

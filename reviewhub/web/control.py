@@ -7,7 +7,6 @@ import uuid
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target
 from reviewhub.core.errors import IllegalTransition, Invalid, NotFound
@@ -17,7 +16,7 @@ from reviewhub.gates.set_limits import set_limits
 from reviewhub.hosting.retry import retry as retry_branch
 from reviewhub.reviews.targets import run_target
 from reviewhub.runs.models import Branch, Run
-from reviewhub.web.access import actor, page
+from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import text_in
 from reviewhub.web.runs import again, find
 
@@ -43,7 +42,7 @@ def _reason(request: HttpRequest) -> str:
     return reason
 
 
-@require_POST
+@posted
 @page(Action.RUN_HALT, of=find, again=again)
 def halt(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
     """Halts every open branch."""
@@ -54,7 +53,7 @@ def halt(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
     return redirect(f"/{caller.member.workspace.slug}/runs/{row.pk}")
 
 
-@require_POST
+@posted
 @page(Action.RUN_RESUME, of=find, again=again)
 def resume(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
     """Lifts the halts."""
@@ -65,7 +64,7 @@ def resume(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse
     return redirect(f"/{caller.member.workspace.slug}/runs/{row.pk}")
 
 
-@require_POST
+@posted
 @page(Action.RUN_RESUME, of=_find_branch, again=_again_of_branch)
 def retry(request: HttpRequest, caller: MemberCaller, branch: Branch) -> HttpResponse:
     """Lets a quarantined branch try again."""
@@ -78,7 +77,7 @@ def retry(request: HttpRequest, caller: MemberCaller, branch: Branch) -> HttpRes
     return redirect(f"/{caller.member.workspace.slug}/runs/{branch.run_id}")
 
 
-@require_POST
+@posted
 @page(Action.RUN_RESUME, of=find, again=again)
 def limits(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
     """Sets what the run may spend and how long it may work; empty is no limit."""

@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.change_role import change_role
 from reviewhub.accounts.enable import enable as enable_member
@@ -24,7 +24,7 @@ from reviewhub.accounts.set_teams import set_teams
 from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError
 from reviewhub.policies.rename_team import rename_team as give_name
 from reviewhub.reviews.disable_member import disable_member
-from reviewhub.web.access import actor, page
+from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import words
 from reviewhub.web.render import may, show
 
@@ -80,7 +80,7 @@ def _team_again(request: HttpRequest, caller: MemberCaller, error: ReviewHubErro
     return _page(request, caller, errors=words(error), new_team=typed, status=error.status)
 
 
-@require_POST
+@posted
 @page(Action.PEOPLE_EDIT, again=_again)
 def invite(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """A new member; the one-time password is shown here and kept nowhere."""
@@ -109,7 +109,7 @@ def find(caller: MemberCaller, member_id: uuid.UUID) -> tuple[Member, Target]:
     return row, Target(workspace_id=row.workspace_id)
 
 
-@require_POST
+@posted
 @page(Action.PEOPLE_EDIT, of=find, again=_again_of)
 def change(request: HttpRequest, caller: MemberCaller, member: Member) -> HttpResponse:
     """Role and teams of a member."""
@@ -121,7 +121,7 @@ def change(request: HttpRequest, caller: MemberCaller, member: Member) -> HttpRe
     return _done(request, caller, act, f"{member.person.name} is changed.")
 
 
-@require_POST
+@posted
 @page(Action.PEOPLE_EDIT, of=find)
 def disable(request: HttpRequest, caller: MemberCaller, member: Member) -> HttpResponse:
     """Ends somebody's access at once."""
@@ -137,7 +137,7 @@ def disable(request: HttpRequest, caller: MemberCaller, member: Member) -> HttpR
     return _done(request, caller, act, f"{member.person.name} is disabled; every session has ended.")
 
 
-@require_POST
+@posted
 @page(Action.PEOPLE_EDIT, of=find)
 def enable(request: HttpRequest, caller: MemberCaller, member: Member) -> HttpResponse:
     """Lets somebody in again."""
@@ -148,7 +148,7 @@ def enable(request: HttpRequest, caller: MemberCaller, member: Member) -> HttpRe
     return _done(request, caller, act, f"{member.person.name} may sign in again.")
 
 
-@require_POST
+@posted
 @page(Action.PEOPLE_EDIT, of=find)
 def new_password(request: HttpRequest, caller: MemberCaller, member: Member) -> HttpResponse:
     """A one-time password, shown here and kept nowhere."""
@@ -160,7 +160,7 @@ def new_password(request: HttpRequest, caller: MemberCaller, member: Member) -> 
     return _page(request, caller, shown=shown)
 
 
-@require_POST
+@posted
 @page(Action.PEOPLE_EDIT, again=_team_again)
 def make_team(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """A new team."""
@@ -187,7 +187,7 @@ def _rename_again(
     return _page(request, caller, errors=words(error), of=team.pk, typed=request.POST, status=error.status)
 
 
-@require_POST
+@posted
 @page(Action.PEOPLE_EDIT, of=find_team, again=_rename_again)
 def rename_team(request: HttpRequest, caller: MemberCaller, team: Team) -> HttpResponse:
     """Another name for a team, in the policy too."""

@@ -9,7 +9,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 from reviewhub_agents import wire
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed
@@ -23,7 +22,7 @@ from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import branches_of
 from reviewhub.runs.states import OPEN_BRANCH
 from reviewhub.verdicts.ask_plan import ask_plan
-from reviewhub.web.access import actor, page
+from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.plan_view import base_of, compared, plan, versions
 from reviewhub.web.render import show
@@ -72,7 +71,7 @@ def _again(request: HttpRequest, caller: MemberCaller, shown: Shown, error: Revi
     return _answer(request, caller, shown, other=_other(request, shown.version), status=error.status, **said)
 
 
-@require_POST
+@posted
 @page(Action.PLAN_RESTORE, of=_find, again=_again)
 def restore(request: HttpRequest, caller: MemberCaller, shown: Shown) -> HttpResponse:
     """The version becomes the newest one of the branch that the form names; the execution stays where it is."""
@@ -101,7 +100,7 @@ def restore(request: HttpRequest, caller: MemberCaller, shown: Shown) -> HttpRes
     return redirect(f"/{caller.member.workspace.slug}/runs/{shown.run.pk}#plan")
 
 
-@require_POST
+@posted
 @page(Action.PLAN_RESTORE, of=_find, again=_again)
 def ask(request: HttpRequest, caller: MemberCaller, shown: Shown) -> HttpResponse:
     """The agent is asked for another plan than the version, which has to be in force."""

@@ -34,6 +34,11 @@ class ConditionForm:
         """Whether nobody wrote anything into it."""
         return not (self.path.strip() or self.value.strip())
 
+    @property
+    def in_short(self) -> str:
+        """The condition in words, as far as it is written."""
+        return f"{self.path.strip()} {dict(TESTS).get(self.test, self.test)} {self.value.strip()}".strip()
+
     @classmethod
     def of(cls, condition: Condition) -> ConditionForm:
         """The fields of a published condition."""

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.core.clock import now
@@ -18,7 +18,6 @@ from reviewhub.insights.cancel_backtest import cancel_backtest
 from reviewhub.insights.queries import report
 from reviewhub.insights.start_backtest import start_backtest
 from reviewhub.policies.cautions import all_cautions
-from reviewhub.policies.difference import difference
 from reviewhub.policies.discard_draft import discard_draft
 from reviewhub.policies.drafts import open_draft
 from reviewhub.policies.publish_draft import publish_draft
@@ -27,9 +26,10 @@ from reviewhub.policies.reading import parse_policy
 from reviewhub.policies.rules import Policy
 from reviewhub.policies.set_shadow import set_shadow
 from reviewhub.toolcalls.shadowed import shadowed
-from reviewhub.web.access import actor, page
-from reviewhub.web.forms import text_in, words
+from reviewhub.web.access import actor, page, posted
+from reviewhub.web.forms import text_in
 from reviewhub.web.policy import in_words, number_in
+from reviewhub.web.policy_faults import refusal
 from reviewhub.web.render import show
 
 CHANGES = {
@@ -60,7 +60,7 @@ def _page(request: HttpRequest, caller: MemberCaller, *, status: int = 200, **mo
     context = {
         "draft": found,
         "number": latest.number if latest else 0,
-        "changes": in_words(difference(before, rules)),
+        "changes": in_words(before, rules),
         "cautions": all_cautions(rules, caller.workspace_id),
         "shadow": shadowed(found),
         "test": report(found),
@@ -72,12 +72,14 @@ def _page(request: HttpRequest, caller: MemberCaller, *, status: int = 200, **mo
 
 
 def _again(request: HttpRequest, caller: MemberCaller, error: ReviewHubError) -> HttpResponse:
-    if open_draft(caller.workspace_id) is None:
+    found = open_draft(caller.workspace_id)
+    if found is None:
         raise error
-    return _page(request, caller, errors=words(error), note=request.POST.get("note", ""), status=error.status)
+    more = refusal(error, parse_policy(found.rules), "edit?from=draft&check=yes")
+    return _page(request, caller, note=request.POST.get("note", ""), status=error.status, **more)
 
 
-@require_POST
+@posted
 @page(Action.POLICY_EDIT, again=_again)
 def shadow(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Puts the draft in shadow, or takes it out."""
@@ -92,7 +94,7 @@ def shadow(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     )
 
 
-@require_POST
+@posted
 @page(Action.POLICY_EDIT, again=_again)
 def backtest(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Starts a backtest of the draft."""
@@ -126,7 +128,7 @@ def progress(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     return render(request, "web/_backtest.html", context)
 
 
-@require_POST
+@posted
 @page(Action.POLICY_EDIT, again=_again)
 def cancel(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Ends a backtest that runs; one that has ended meanwhile stays as it is."""
@@ -141,7 +143,7 @@ def cancel(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     return redirect(f"/{caller.member.workspace.slug}/policy/draft#backtest")
 
 
-@require_POST
+@posted
 @page(Action.POLICY_EDIT, again=_again)
 def discard(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Ends the draft."""
@@ -155,7 +157,7 @@ def discard(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     )
 
 
-@require_POST
+@posted
 @page(Action.POLICY_EDIT, again=_again)
 def publish(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Puts the draft in force."""

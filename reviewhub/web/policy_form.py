@@ -6,7 +6,7 @@ The draft lives in the form only: every button sends the whole of it, and only `
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -90,6 +90,43 @@ class RuleForm:
     def step_lines(self) -> tuple[StepForm, ...]:
         """The steps of the escalation, and an empty line for one more."""
         return (*self.escalation, StepForm()) if len(self.escalation) < MOST_STEPS else self.escalation
+
+    @property
+    def in_short(self) -> str:
+        """What it says, in a line."""
+        scope = [self.tool.strip() or "no tool yet"]
+        scope += [
+            f"by {one}"
+            for one in (self.agent, f"agents of {self.agent_team}" if self.agent_team else "")
+            if one
+        ]
+        scope += [f"in {self.environment.strip()}"] if self.environment.strip() else []
+        tests = [one.in_short for one in self.when] + (
+            [self.expression.strip()] if self.expression.strip() else []
+        )
+        scope += [f"when {' and '.join(tests)}"] if tests else []
+        return f"{' '.join(scope)}: {self._does}"
+
+    @property
+    def _does(self) -> str:
+        if self.action != "require":
+            return dict(ACTIONS).get(self.action, self.action).lower()
+        asked = [
+            (self.approvals, self.team),
+            *((one.approvals, policy_stages.team_of(one)) for one in self.more),
+        ]
+        said = ", then ".join(f"{many.strip()} from {team or 'the agent’s team'}" for many, team in asked)
+        return f"{said}{', four eyes' if self.four_eyes else ''}"
+
+    @property
+    def named_teams(self) -> set[str]:
+        """The teams that it names, as they are written."""
+        to = {
+            one.to.removeprefix(policy_stages.TEAM)
+            for one in self.escalation
+            if one.to != policy_stages.MANAGERS
+        }
+        return {self.team, self.agent_team, *map(policy_stages.team_of, self.more), *to} - {""}
 
     @property
     def asks_more(self) -> bool:
@@ -187,14 +224,57 @@ class Draft:
         names = [line.name for line in getattr(self, layer)]
         return names[at] if at < len(names) else ""
 
-    def text(self) -> str:
-        """The policy's text, to be read by `parse_policy`. Raises Invalid naming the layer, the rule and the field."""
-        layers = {
-            "guardrails": _trees("guardrails", self.guardrails),
-            "rules": _trees("rules", self.rules),
-            "limits": policy_limits.trees("limits", self.limits),
-            "waiting": policy_limits.trees("waiting", self.waiting),
+    @property
+    def lines(self) -> tuple[tuple[str, str, Sequence[RuleForm | LimitForm | WaitingForm]], ...]:
+        """Everything that has a name: the layer, the word for one of it, and what is in it."""
+        return (
+            ("guardrails", "guardrail", self.guardrails),
+            ("rules", "rule", self.rules),
+            ("limits", "limit", self.limits),
+            ("waiting", "waiting", self.waiting),
+        )
+
+    @property
+    def layers(self) -> list[tuple[str, Sequence[RuleForm | LimitForm | WaitingForm]]]:
+        """The layers by their names in the policy's text."""
+        return [(layer, forms) for layer, _, forms in self.lines]
+
+    @property
+    def agents(self) -> set[str]:
+        """The agents that it names, as they are written."""
+        return {form.agent for _, _, forms in self.lines for form in forms} - {""}
+
+    @property
+    def teams(self) -> set[str]:
+        """The teams that it names, as they are written."""
+        return {team for _, _, forms in self.lines for form in forms for team in form.named_teams}
+
+    def differing(self, other: Draft) -> set[str]:
+        """Which of its rules and limits the other draft has not just so: the ids of their cards."""
+        return {
+            f"{word}-{at}"
+            for (_, word, mine), (_, _, others) in zip(self.lines, other.lines, strict=True)
+            for at, one in enumerate(mine)
+            if one not in others
         }
+
+    def text(self) -> str:
+        """The policy's text, to be read by `parse_policy`.
+
+        Raises:
+            Invalid: naming layer, rule and field of the first fault of each rule.
+        """
+        layers: dict[str, list[dict[str, Any]]] = {}
+        errors: list[dict[str, str]] = []
+        for layer, _, forms in self.lines:
+            trees = layers[layer] = []
+            for at, form in enumerate(forms):
+                try:
+                    trees.append(form.tree())
+                except Invalid as error:
+                    errors += [{**one, "path": f"/{layer}/{at}{one['path']}"} for one in error.errors]
+        if errors:
+            raise Invalid(errors[0]["message"], errors=errors)
         return canonical.dumps({layer: rules for layer, rules in layers.items() if rules or layer == "rules"})
 
 
@@ -284,21 +364,33 @@ def _pressed(given: list[RuleForm], button: str) -> list[RuleForm]:
     return rules
 
 
+def focus_after(draft: Draft, button: str) -> str:
+    """The id of what has the focus when the page is back, so that nobody begins at its top again: what moved, what
+    took the place of what was removed, what is new, what was found out. Empty for what has it by itself."""
+    if button in ("check", "try", "look"):
+        return {"check": "checked", "look": "checked", "try": "trial"}[button]
+    for (_, word, lines), letter in zip(draft.lines, ("g", "", "l", "w"), strict=True):
+        pressed = button.removeprefix(letter)
+        if pressed == button and letter:
+            continue
+        if pressed == "add" and letter in ("l", "w"):
+            return f"{letter}{len(lines) - 1}-name"
+        match = _BUTTON.fullmatch(pressed)
+        if match is None:
+            continue
+        what, at, last = match[1], int(match[2]), len(lines) - 1
+        if what == "remove":
+            return f"{word}-{min(at, last)}-fold" if lines else f"add-{word}"
+        now = min(max(at - 1 if what == "up" else at + 1, 0), last)
+        turned = "down" if now == 0 else "up" if now == last else what
+        return f"{word}-{now}-{turned}"
+    return ""
+
+
 def _with_new(rules: list[RuleForm]) -> list[RuleForm]:
     """The rules with an empty one where it can match: before the first that answers every call."""
     at = next((at for at, rule in enumerate(rules) if rule.catches_all), len(rules))
     return [*rules[:at], RuleForm(deadline="1 d", is_new=True), *rules[at:]]
-
-
-def _trees(layer: str, rules: list[RuleForm]) -> list[dict[str, Any]]:
-    trees = []
-    for at, rule in enumerate(rules):
-        try:
-            trees.append(rule.tree())
-        except Invalid as error:
-            path = error.errors[0]["path"] if error.errors else ""
-            raise Invalid.at(f"/{layer}/{at}{path}", error.errors[0]["message"]) from error
-    return trees
 
 
 def field_words(field: Field) -> str:

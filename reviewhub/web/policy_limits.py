@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from reviewhub_agents import canonical
 
-from reviewhub.core.errors import Invalid
 from reviewhub.policies.limit import Limit, WaitingLimit
 from reviewhub.web.policy_times import duration_words, seconds_of, whole
 
@@ -36,6 +35,21 @@ class LimitForm:
     then: str = "require"
     team: str = ""
     approvals: str = "1"
+
+    @property
+    def in_short(self) -> str:
+        """What it says, in a line."""
+        what = (
+            f"{self.sum_of.strip()} up to {self.most.strip()}"
+            if self.sum_of.strip()
+            else f"{self.most.strip()} calls"
+        )
+        return f"{self.tool.strip() or 'no tool yet'}: {what} in {self.window.strip()}"
+
+    @property
+    def named_teams(self) -> set[str]:
+        """The teams that it names, as they are written."""
+        return {self.team, self.agent_team} - {""}
 
     @classmethod
     def of(cls, limit: Limit) -> LimitForm:
@@ -74,6 +88,16 @@ class WaitingForm:
     agent_team: str = ""
     most: str = ""
 
+    @property
+    def in_short(self) -> str:
+        """What it says, in a line."""
+        return f"{self.most.strip()} requests of {self.agent or 'each agent'}"
+
+    @property
+    def named_teams(self) -> set[str]:
+        """The teams that it names, as they are written."""
+        return {self.agent_team} - {""}
+
     @classmethod
     def of(cls, limit: WaitingLimit) -> WaitingForm:
         """The fields of a published one."""
@@ -92,18 +116,6 @@ def read_limits(given: Mapping[str, Any]) -> list[LimitForm]:
 def read_waiting(given: Mapping[str, Any]) -> list[WaitingForm]:
     """How many requests may wait, as it was filled in."""
     return [WaitingForm(**one) for one in _read(given, "wcount", "w", WAITING_FIELDS)]
-
-
-def trees(layer: str, forms: Sequence[LimitForm | WaitingForm]) -> list[dict[str, Any]]:
-    """The limits for the policy's text. Raises Invalid, naming the layer, the limit and the field."""
-    found = []
-    for at, form in enumerate(forms):
-        try:
-            found.append(form.tree())
-        except Invalid as error:
-            fault = error.errors[0]
-            raise Invalid.at(f"/{layer}/{at}{fault['path']}", fault["message"]) from error
-    return found
 
 
 def _read(

@@ -32,6 +32,11 @@ class StepForm:
     to: str = ""
 
 
+def team_of(stage: StageForm) -> str:
+    """The team that a stage names; empty for the agent's own."""
+    return "" if stage.team == OWN else stage.team.removeprefix(TEAM)
+
+
 def stage_forms(stages: Sequence[Stage]) -> tuple[StageForm, ...]:
     """The fields of a rule's stages."""
     return tuple(

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.core.errors import Conflict, NotFound, ReviewHubError
@@ -16,7 +16,7 @@ from reviewhub.insights.suggest import DAYS
 from reviewhub.insights.suggest import suggestions as suggested
 from reviewhub.insights.take_up import take_up as take_up_rule
 from reviewhub.policies.drafts import open_draft
-from reviewhub.web.access import actor, page
+from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import words
 from reviewhub.web.render import show
 
@@ -43,7 +43,7 @@ def _again(request: HttpRequest, caller: MemberCaller, error: ReviewHubError) ->
     return _page(request, caller, errors=words(error), status=error.status)
 
 
-@require_POST
+@posted
 @page(Action.POLICY_EDIT, again=_again)
 def take_up(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Puts one of them into the draft."""

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.models import Agent
 from reviewhub.accounts.permissions import Action, MemberCaller, Target
@@ -29,7 +29,7 @@ from reviewhub.retention.survey import as_limits, default_limits
 from reviewhub.retention.unpin import unpin as unpin_it
 from reviewhub.reviews.targets import checkpoint_for
 from reviewhub.runs.models import RetentionRule, Run
-from reviewhub.web.access import actor, page
+from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import may, show
 from reviewhub.web.runs import again as run_again
@@ -103,7 +103,7 @@ def _again(request: HttpRequest, caller: MemberCaller, error: ReviewHubError) ->
     return _page(request, caller, errors=words(error), given=request.POST, status=error.status)
 
 
-@require_POST
+@posted
 @page(Action.RETENTION_EDIT, again=_again)
 def change(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Makes, changes or removes a rule."""
@@ -125,7 +125,7 @@ def change(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     return redirect(f"/{caller.member.workspace.slug}/retention")
 
 
-@require_POST
+@posted
 @page(Action.RUN_ERASE, again=_again)
 def erase(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Erases what the runs of one person hold; the name has to be typed twice."""
@@ -156,7 +156,7 @@ def _release_again(
     return run_again(request, caller, run, error)
 
 
-@require_POST
+@posted
 @page(Action.RUN_HOLD, of=find_run, again=run_again)
 def hold(request: HttpRequest, caller: MemberCaller, run: Run) -> HttpResponse:
     """Nothing of the run is removed from now on."""
@@ -168,7 +168,7 @@ def hold(request: HttpRequest, caller: MemberCaller, run: Run) -> HttpResponse:
     return redirect(f"/{caller.member.workspace.slug}/runs/{run.pk}")
 
 
-@require_POST
+@posted
 @page(Action.RUN_HOLD, of=find_run, again=_release_again)
 def release(request: HttpRequest, caller: MemberCaller, run: Run) -> HttpResponse:
     """The rules are about the run again."""
@@ -191,7 +191,7 @@ def _again_pin(
     return refused_at(request, caller, found, error, pin_reason=request.POST.get("reason", ""))
 
 
-@require_POST
+@posted
 @page(Action.CHECKPOINT_PIN, of=_checkpoint, again=_again_pin)
 def pin(request: HttpRequest, caller: MemberCaller, found: Checkpoint) -> HttpResponse:
     """The checkpoint stays, whatever a rule says."""
@@ -203,7 +203,7 @@ def pin(request: HttpRequest, caller: MemberCaller, found: Checkpoint) -> HttpRe
     return _at(caller, found)
 
 
-@require_POST
+@posted
 @page(Action.CHECKPOINT_PIN, of=_checkpoint)
 def unpin(request: HttpRequest, caller: MemberCaller, found: Checkpoint) -> HttpResponse:
     """The rules are about the checkpoint again."""

@@ -9,7 +9,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 from reviewhub_agents import wire
 
 from reviewhub.accounts.models import Agent
@@ -32,7 +31,7 @@ from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import Filters, branches_of, listed, open_halts
 from reviewhub.runs.states import OPEN_BRANCH, RunState
 from reviewhub.toolcalls.models import ToolCall
-from reviewhub.web.access import actor, page
+from reviewhub.web.access import actor, page, posted
 from reviewhub.web.called import called
 from reviewhub.web.controls import CONTROL, controls
 from reviewhub.web.forms import text_in, words
@@ -122,7 +121,7 @@ def again(request: HttpRequest, caller: MemberCaller, row: Run, error: ReviewHub
     return show(request, caller, "web/run.html", context, nav="runs", status=error.status)
 
 
-@require_POST
+@posted
 @page(Action.RUN_CANCEL, of=find, again=again)
 def cancel(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
     """Cancels every open branch."""
@@ -155,7 +154,7 @@ def refused_at(
     return show(request, caller, "web/run.html", context, nav="runs", status=error.status)
 
 
-@require_POST
+@posted
 @page(Action.CHECKPOINT_FORK, of=_find_checkpoint, again=_fork_again)
 def fork(request: HttpRequest, caller: MemberCaller, found: Checkpoint) -> HttpResponse:
     """A new branch from a checkpoint; the old one is not touched."""

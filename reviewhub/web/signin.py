@@ -10,13 +10,14 @@ from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from reviewhub.accounts.actors import mark_signed_in, signed_in_at
 from reviewhub.accounts.models import Person
 from reviewhub.accounts.queries import memberships_in
 from reviewhub.accounts.sign_in import sign_in
 from reviewhub.core.errors import ReviewHubError
+from reviewhub.web.access import posted
 from reviewhub.web.forms import check_form, words
 
 
@@ -52,7 +53,7 @@ def way_on(request: HttpRequest) -> str:
     return following if url_has_allowed_host_and_scheme(following, allowed_hosts=None) else ""
 
 
-@require_POST
+@posted
 def signout(request: HttpRequest) -> HttpResponse:
     """Ends the session; by POST only, so that no link and no picture can do it."""
     logout(request)

@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.delegate import delegate
 from reviewhub.accounts.lent import DECIDING_ROLES, lent_to
@@ -18,7 +18,7 @@ from reviewhub.accounts.models import Delegation, Member
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.accounts.take_back import take_back
 from reviewhub.core.errors import Invalid
-from reviewhub.web.access import actor, page
+from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import words
 from reviewhub.web.render import show
 
@@ -56,7 +56,7 @@ def _again(request: HttpRequest, caller: MemberCaller, error: Invalid) -> HttpRe
     return _page(request, caller, errors=words(error), status=error.status)
 
 
-@require_POST
+@posted
 @page(Action.VOTES_LEND, again=_again)
 def lend(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Lets somebody vote in one's place."""
@@ -76,7 +76,7 @@ def lend(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     return redirect(f"/{caller.member.workspace.slug}/stand-ins")
 
 
-@require_POST
+@posted
 @page(Action.VOTES_LEND, again=_again)
 def end(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Takes one's votes back."""

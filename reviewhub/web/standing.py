@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
 from reviewhub.core.clock import now
@@ -18,7 +18,7 @@ from reviewhub.standing.models import StandingApproval
 from reviewhub.standing.queries import listed, plain, standing_in, target_of
 from reviewhub.standing.revoke import revoke as revoke_it
 from reviewhub.standing.rules import bounds_text, state_of
-from reviewhub.web.access import actor, page
+from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import show
 
@@ -59,7 +59,7 @@ def _again(request: HttpRequest, caller: MemberCaller, row: StandingApproval, er
     return _page(request, caller, errors=words(error), of=row.pk, typed=typed, status=error.status)
 
 
-@require_POST
+@posted
 @page(Action.STANDING_REVOKE, of=find, again=_again)
 def revoke(request: HttpRequest, caller: MemberCaller, row: StandingApproval) -> HttpResponse:
     """Ends one at once."""

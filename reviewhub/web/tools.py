@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, scope_of
 from reviewhub.accounts.queries import agent_target
@@ -22,7 +22,7 @@ from reviewhub.tools.models import Risk, Tool
 from reviewhub.tools.queries import Covered, coverage, tool_in
 from reviewhub.tools.set_risk import set_risk
 from reviewhub.tools.set_sentence import set_sentence
-from reviewhub.web.access import actor, page
+from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import words
 from reviewhub.web.render import may, show
 
@@ -85,7 +85,7 @@ def _again(request: HttpRequest, caller: MemberCaller, tool: Tool, error: Review
     return _page(request, caller, errors=errors, of=tool.pk, typed=request.POST, status=error.status)
 
 
-@require_POST
+@posted
 @page(Action.TOOLS_EDIT, of=find, again=_again)
 def change(request: HttpRequest, caller: MemberCaller, tool: Tool) -> HttpResponse:
     """Sets sentence and risk, both or neither."""

@@ -91,7 +91,7 @@ def test_what_a_draft_would_have_done_is_counted(cast: Cast, agent: Agent) -> No
     told = Event.objects.filter(kind__startswith="backtest.").order_by("id")
     assert [event.payload.sentence for event in told] == [
         "Alice started a backtest of a draft of policy v2, 15 calls of 30 days",
-        "A backtest looked at 15 calls: 2 more would wait, 4 would run",
+        "A backtest looked at 15 calls: 2 more would wait, 4 would run, 1 would be denied, 5 would wait for others",
     ]
     assert work_off(test.pk) is False and Backtest.objects.get().looked_at == 15
 

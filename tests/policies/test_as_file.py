@@ -60,7 +60,7 @@ def test_a_file_reads_like_the_reference_orders_it() -> None:
         ("rules:\n- name: A\n  action: deny\n", 2, "Rule 1 (A), tool: ", "required"),
         ("guardrails:\n- name: A\n  tool: x\n  action: deny\n  teem: B\n", 5, "Guardrail 1 (A), teem: ", "not known"),
         ("rules:\n- name: A\n  tool: x\n  action: deny\n  when:\n  - path: a\n    test: is_over\n    value: big\n",
-         6, "Rule 1 (A), condition 1: ", "a number"),
+         8, "Rule 1 (A), condition 1 value: ", "a number"),
         ("rules:\n- name: 12\n  tool: x\n  action: deny\n", 2, "Rule 1 (12), name: ", "a text"),
         ("- a\n", 1, "", "an object"),
         ("", 1, "", "an object"),

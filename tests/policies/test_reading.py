@@ -44,15 +44,15 @@ def rule(**fields) -> dict:
         (text(rule(action="require", approvals=1.5)), "/rules/0/approvals", "int_type"),
         (text(rule(action="require", approvals=True)), "/rules/0/approvals", "int_type"),
         (text(rule(action="require", four_eyes="no")), "/rules/0/four_eyes", "bool_type"),
-        (text(rule(action="require", on_timeout="allow")), "/rules/0", "value_error"),
+        (text(rule(action="require", on_timeout="allow")), "/rules/0/deadline_seconds", "value_error"),
         (text(rule(action="require", allowed_decisions=[])), "/rules/0/allowed_decisions", "too_short"),
         (
             text(rule(action="require", allowed_decisions=["yes"])),
             "/rules/0/allowed_decisions/0",
             "literal_error",
         ),
-        (text(rule(action="allow", team="Finance")), "/rules/0", "value_error"),
-        (text(rule(), rule()), "", "value_error"),
+        (text(rule(action="allow", team="Finance")), "/rules/0/team", "value_error"),
+        (text(rule(), rule()), "/rules/1/name", "value_error"),
     ],
 )
 def test_what_is_wrong_is_named_by_path(raw, path, code):

@@ -59,6 +59,30 @@ def risk(level: str) -> SafeString:
     )
 
 
+@register.simple_tag
+def marks(wrong: Mapping[str, str], *parts: object) -> SafeString:
+    """The attributes of a field that is wrong; its id is the parts put together. Nothing for any other."""
+    name = "".join(map(str, parts))
+    if name not in wrong:
+        return SafeString()
+    return format_html(' aria-invalid="true" aria-describedby="{}-e"', name)
+
+
+@register.simple_tag
+def fault(wrong: Mapping[str, str], *parts: object) -> SafeString:
+    """What is wrong with a field, below it."""
+    name = "".join(map(str, parts))
+    if name not in wrong:
+        return SafeString()
+    return format_html('<p class="error" id="{}-e">{}{}</p>', name, icon("warn"), hostile(wrong[name]))
+
+
+@register.simple_tag
+def here(focus: str, *parts: object) -> SafeString:
+    """Whether the focus goes to what has this id, put together of the parts."""
+    return SafeString(" autofocus" if focus and focus == "".join(map(str, parts)) else "")
+
+
 @register.filter
 def step_words(checkpoint: Checkpoint) -> str:
     """The agent's own count: `step 3`; `start` of the run's first checkpoint; nothing where the agent counts none."""
