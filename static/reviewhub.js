@@ -43,6 +43,21 @@
       if (passed >= 5 && passed < 86400) write(node, `${length(passed)} ago`);
     });
     $$("[data-age]").forEach((node) => write(node, `${length(now - Number(node.dataset.age))} old`));
+    // A claim that ran out is nobody's.
+    $$(".claim[data-until]").forEach((node) => { if (now >= Number(node.dataset.until)) node.remove(); });
+    regroup(now);
+  };
+  // A row whose time runs short belongs into another group; it moves when the reader wants it to, as new rows come.
+  const regroup = (now) => {
+    let moved = false;
+    $$(".list [data-group] .row").forEach((row) => {
+      const due = $(".row__due [data-due]", row);
+      if (!due) return;
+      const left = Number(due.dataset.due) - now;
+      const group = left <= 0 ? "late" : left <= 900 ? "soon" : left <= 86400 ? "day" : "later";
+      if (row.dataset.in !== group) { row.dataset.in = group; moved = true; }
+    });
+    if (moved) arrived();
   };
   const write = (node, words) => { if (node.textContent !== words) node.textContent = words; };
   // The open request's time is over: what was typed stays, and nothing is offered that would be refused.
@@ -142,6 +157,18 @@
       $("#peek")?.setAttribute("hx-get", `${place.dataset.href}/peek`);
     }
   }
+  // The list was read again because too much had happened: place and ticks are what they were.
+  const kept = JSON.parse(sessionStorage.getItem("again") || "null");
+  sessionStorage.removeItem("again");
+  if (kept && $("#list")) {
+    const at = document.getElementById(kept.at);
+    if (at) { place = at; mark(); place.scrollIntoView({ block: "center" }); $("#peek")?.setAttribute("hx-get", `${place.dataset.href}/peek`); }
+    $$(".row__pick input").forEach((box) => { box.checked = kept.ticks.includes(box.value); });
+  }
+  const again = () => {
+    if ($("#list")) sessionStorage.setItem("again", JSON.stringify({ at: place?.id, ticks: $$(".row__pick :checked").map((box) => box.value) }));
+    location.reload();
+  };
   if (queue.home === home) $$("[data-back]").forEach((one) => { one.href = `${home}queue${queue.search}#rq-${one.dataset.back}`; });
   document.addEventListener("focusin", (event) => {
     const row = event.target.closest(".list [data-group] .row");
@@ -191,20 +218,27 @@
     if (!buffer) return;
     $$(".row", buffer).forEach((row) => { if ($(".gone-mark", row)) row.remove(); });
     const waiting = $$(".row", buffer);
+    const moving = rows().filter(isElsewhere);
     const nobodyLooks = hiddenSince && document.hidden && Date.now() - hiddenSince > 60000 && !$(".row__pick :checked");
-    if (waiting.length && (!rows().length || nobodyLooks)) { reveal(); return; }
-    pill.hidden = waiting.length === 0;
-    $("#fresh-words").textContent = `${waiting.length} new request${waiting.length === 1 ? "" : "s"}`;
+    if ((waiting.length && !rows().length) || (waiting.length + moving.length && nobodyLooks)) { reveal(); return; }
+    pill.hidden = waiting.length + moving.length === 0;
+    const said = [];
+    if (waiting.length) said.push(`${waiting.length} new request${waiting.length === 1 ? "" : "s"}`);
+    if (moving.length) said.push(`${moving.length} due sooner`);
+    write($("#fresh-words"), said.join(", "));
   };
+  const isElsewhere = (row) => !$(".gone-mark", row) && row.dataset.in !== row.closest("[data-group]").dataset.group;
   const reveal = () => {
     const before = place && place.getBoundingClientRect().top;
-    $$(".row", buffer).forEach((row) => {
+    const focused = document.activeElement;
+    $$(".row", buffer).forEach((row) => row.classList.add("is-new"));
+    [...$$(".row", buffer), ...rows().filter(isElsewhere)].forEach((row) => {
       const section = $(`[data-group="${row.dataset.in}"]`);
       const list = $("ol", section);
       const next = $$(".row", list).find((other) => other.dataset.sort > row.dataset.sort);
-      row.classList.add("is-new");
       list.insertBefore(row, next || null);
     });
+    if (focused !== document.activeElement) focused.focus({ preventScroll: true });
     $$(".list [data-group]").forEach((section) => {
       // Decided rows leave now, on the reader's own wish.
       $$(".row", section).forEach((row) => { if ($(".gone-mark", row) && row !== place) row.remove(); });
@@ -236,6 +270,7 @@
     window.htmx.createWebSocket = (url) => {
       const query = new URLSearchParams($("#list") ? location.search : "");
       query.set("since", since);
+      if ($("#list")?.dataset.until) query.set("until", $("#list").dataset.until);
       return new WebSocket(`${url}?${query}`);
     };
     window.htmx.config.wsReconnectDelay = (tries) => [1, 2, 4, 8, 15][Math.min(tries, 4)] * 1000 * (0.75 + Math.random() / 2);
@@ -275,7 +310,7 @@
       if (count && mark?.dataset.pending) count.firstChild.textContent = mark.dataset.pending;
       if (count && $("#top-count")) $("#top-count").textContent = count.firstChild.textContent;
       if (mark?.dataset.pending && $("#list")) document.title = document.title.replace(/^(\(\S+\) )?/, mark.dataset.pending === "0" ? "" : `(${mark.dataset.pending}) `);
-      if (mark?.hasAttribute("data-reload")) location.reload();
+      if (mark?.hasAttribute("data-reload")) again();
       if (mark?.hasAttribute("data-locked")) lock();
       arrived();
       countPicks();
@@ -293,7 +328,7 @@
     body.addEventListener("htmx:oobAfterSwap", (event) => { if (place && event.detail.target?.id === `${place.id}-eyes`) peek(); });
   }
   // Without the socket the page asks for itself every ten seconds, but never over something that is being typed.
-  const refresh = () => { if (!form && !$(".row__pick :checked")) location.reload(); };
+  const refresh = () => { if (!form && !typing(document.activeElement)) again(); };
   // The request was decided or changed elsewhere: the form is locked, what was typed stays readable.
   const lock = () => {
     if (!form) return;

@@ -7,27 +7,35 @@ whatever it missed before that is told by `since`. Every time it reads, it asks 
 from __future__ import annotations
 
 import asyncio
+import logging
+import math
+import time
 import uuid
 from typing import Any
 from urllib.parse import parse_qs
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.db import Error
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed
 from reviewhub.live import news
 from reviewhub.live.hub import RESYNC, Hint, Subscription, hub
 from reviewhub.live.visitor import visitor
 from reviewhub.reviews.filters import Filters, filters_of
-from reviewhub.reviews.queries import newest_event
+from reviewhub.reviews.look import RENEW_SECONDS, look, look_away
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.queries import Span, newest_event
 from reviewhub.reviews.targets import request_target, run_target
 from reviewhub.runs.models import Run
+
+logger = logging.getLogger(__name__)
 
 NOT_YOURS = 4404
 ENDED = 4403
 STOPPING = 1012  # htmx tries again after this
 GATHER_SECONDS = 0.05  # events of one transaction arrive together
-LOOK_AGAIN_SECONDS = 25.0
+LOOK_AGAIN_SECONDS = RENEW_SECONDS
 
 
 class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no types
@@ -49,6 +57,13 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
         """Ends the loop with the socket."""
         if self.follower is not None:
             self.follower.cancel()
+            await self._gone()
+
+    def here(self, caller: MemberCaller) -> None:
+        """Called when the page opened and every RENEW_SECONDS while it stays: somebody is there."""
+
+    def gone(self, caller: MemberCaller) -> None:
+        """Called when the page closed."""
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Pages say nothing: decisions are plain POSTs."""
@@ -69,13 +84,30 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
         with hub.subscribe(topic) as subscription:
             if not await self._tell(self.first, self._since()):
                 return
+            beat = -math.inf
             while True:
+                if time.monotonic() >= beat + RENEW_SECONDS:
+                    beat = time.monotonic()
+                    await self._said(self.here)
                 hints = await self._hints(subscription)
                 if subscription.closed:
                     await self.close(code=STOPPING)
                     return
                 if not await self._tell(self.told, hints):
                     return
+
+    async def _gone(self) -> None:
+        await self._said(self.gone)
+
+    async def _said(self, say: Any) -> None:
+        """Tells the tables about whoever is behind the socket, if they are somebody still."""
+        try:
+            caller = await self._visitor()
+            if caller is not None:
+                await database_sync_to_async(say)(caller)
+        except Error:
+            # A word about presence may be lost; what the page shows of its request may not.
+            logger.warning("presence was not kept", exc_info=True)
 
     async def _hints(self, subscription: Subscription) -> list[Hint]:
         hints = await subscription.wait(LOOK_AGAIN_SECONDS)
@@ -134,7 +166,7 @@ class QueueSocket(Socket):
         if changed is None:
             return news.queue_reload(caller)
         since = max(since, newest_event(caller.workspace_id))
-        return news.queue_news(caller, changed, filters=self._filters(caller), since=since)
+        return news.queue_news(caller, changed, filters=self._filters(caller), since=since, span=self._span())
 
     def told(self, caller: MemberCaller, hints: list[Hint]) -> str:
         """The rows that the hints name."""
@@ -144,7 +176,12 @@ class QueueSocket(Socket):
         if not changed:
             return ""
         since = max(hint.event_id for hint in hints)
-        return news.queue_news(caller, changed, filters=self._filters(caller), since=since)
+        return news.queue_news(caller, changed, filters=self._filters(caller), since=since, span=self._span())
+
+    def _span(self) -> Span:
+        """The part of the queue that the page shows: from its own cursor up to that of the page after it."""
+        query = self._query()
+        return Span(after=query.get("cursor", [""])[0], until=query.get("until", [""])[0])
 
     def _filters(self, caller: MemberCaller) -> Filters:
         """What the page is narrowed down to: the socket's address has the parameters of the page's."""
@@ -156,7 +193,7 @@ class RequestSocket(Socket):
 
     def topic(self, caller: MemberCaller) -> str | None:
         """The request's run: its calls tell how the decision ended."""
-        row = news.request_of(caller, self.scope["url_route"]["kwargs"]["number"])
+        row = self._row(caller)
         if row is None or not allowed(caller, Action.REQUEST_READ, request_target(row)):
             return None
         return f"run:{row.run_id}"
@@ -168,6 +205,19 @@ class RequestSocket(Socket):
     def told(self, caller: MemberCaller, hints: list[Hint]) -> str:
         """Anything about the run is a reason to look."""
         return news.look_again(self._path(), since=max(hint.event_id for hint in hints)) if hints else ""
+
+    def here(self, caller: MemberCaller) -> None:
+        """The others see who has it open."""
+        if (row := self._row(caller)) is not None:
+            look(request_id=row.pk, member=caller.member)
+
+    def gone(self, caller: MemberCaller) -> None:
+        """And that they closed it."""
+        if (row := self._row(caller)) is not None:
+            look_away(request_id=row.pk, member=caller.member)
+
+    def _row(self, caller: MemberCaller) -> ReviewRequest | None:
+        return news.request_of(caller, self.scope["url_route"]["kwargs"]["number"])
 
     def _path(self) -> str:
         kwargs = self.scope["url_route"]["kwargs"]

@@ -160,6 +160,11 @@ class Hub:
             topics = list(self._by_topic)
         return {UUID(topic.removeprefix("run:")) for topic in topics if topic.startswith("run:")}
 
+    def is_followed(self) -> bool:
+        """Whether somebody follows a workspace or a run: pages do, agents that wait do not."""
+        with self._lock:
+            return any(topic.startswith(("workspace:", "run:")) for topic in self._by_topic)
+
     def _everyone(self) -> set[Subscription]:
         return set().union(*self._by_topic.values())
 

@@ -14,13 +14,15 @@ from reviewhub.accounts.permissions import MemberCaller, scope_of
 from reviewhub.audit.models import Event
 from reviewhub.core.clock import now
 from reviewhub.reviews.filters import Filters, narrowed
+from reviewhub.reviews.look import lookers
 from reviewhub.reviews.models import ReviewRequest
-from reviewhub.reviews.queries import newest_event, pending_count, visible
+from reviewhub.reviews.queries import Span, newest_event, pending_count, visible
 from reviewhub.reviews.rows import Row
 
 MOST_ROWS = 200  # more news than that, and reading the list again is cheaper for both sides
 OVERLAP = timedelta(minutes=1)  # a transaction may commit after one that took a later id
 OVERLAP_EVENTS = 100
+ALL = Span()
 
 
 def missed(caller: MemberCaller, since: int) -> list[uuid.UUID] | None:
@@ -32,21 +34,25 @@ def missed(caller: MemberCaller, since: int) -> list[uuid.UUID] | None:
     return None if len(found) > MOST_ROWS else found
 
 
-def queue_news(caller: MemberCaller, changed: Iterable[uuid.UUID], *, filters: Filters, since: int) -> str:
+def queue_news(
+    caller: MemberCaller, changed: Iterable[uuid.UUID], *, filters: Filters, since: int, span: Span = ALL
+) -> str:
     """Cells of the rows that changed, rows that are new, the count, and how far this goes.
 
-    New rows are those that the page's filters let through. They go into a hidden list that the reader empties; a row
-    that stands on the page already is dropped there.
+    New rows are those that the page's filters let through and that belong into the part of the queue it shows. They go
+    into a hidden list that the reader empties; a row that stands on the page already is dropped there.
     """
     scope = scope_of(caller)
     told = visible(scope).filter(pk__in=list(changed))
     rows = told.select_related("agent__team", "claimed_by__person").prefetch_related("teams")
     at = now()
-    lines = [Row(row, at, caller) for row in rows[:MOST_ROWS]]
+    found = list(rows[:MOST_ROWS])
+    looks = lookers([row.pk for row in found], but=caller.member)
+    lines = [Row(row, at, caller, looks.get(row.pk, ())) for row in found]
     fitting = set(narrowed(told, filters).values_list("pk", flat=True))
     context = {
         "lines": lines,
-        "fresh": [line for line in lines if line.request.pk in fitting],
+        "fresh": [line for line in lines if line.request.pk in fitting and span.holds(line.request)],
         "workspace": caller.member.workspace,
     }
     return render_to_string("live/queue.html", context) + mark(since=since, pending=pending_count(scope))
@@ -70,10 +76,10 @@ def look_again(path: str, *, since: int) -> str:
 
 
 def mark(*, since: int, pending: str, reload: bool = False) -> str:
-    """How far the page is told, to resume from there."""
+    """How far the page is told, to resume from there; `since` 0 (a hint without an event) leaves that as it is."""
     return format_html(
         '<span id="live-since" hx-swap-oob="true" hidden data-since="{}" data-pending="{}"{}></span>',
-        since,
+        since or "",
         pending,
         " data-reload" if reload else "",
     )

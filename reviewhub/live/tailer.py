@@ -18,6 +18,7 @@ from django.db.models import Max, Q
 
 from reviewhub.audit.models import Event
 from reviewhub.live.hub import RESYNC, Hint, Hub, hub
+from reviewhub.live.looks import Looks
 from reviewhub.live.steps import Steps
 
 logger = logging.getLogger(__name__)
@@ -141,12 +142,13 @@ class Tailer:
 
     def _follow(self, cursor: Cursor) -> None:
         wait = _wait_postgresql if connection.vendor == "postgresql" else _wait_sqlite
-        steps = Steps()
+        steps, looks = Steps(), Looks()
         with wait() as news:
             self.reading.set()
             while not self._stop.is_set():
                 hints = read_new(cursor)
-                self._hub.publish([*hints, *steps.look(self._hub.runs())])
+                seen = looks.look(is_followed=self._hub.is_followed())
+                self._hub.publish([*hints, *steps.look(self._hub.runs()), *seen])
                 if len(hints) < BATCH:
                     news(self._stop)
 

@@ -123,6 +123,21 @@ class ReviewRequest(Stateful):
         return f"#{self.number} {self.plain_sentence}"
 
 
+class Look(models.Model):
+    """A member has a request open, until then at most (`reviews.look`)."""
+
+    request = models.ForeignKey(ReviewRequest, on_delete=models.PROTECT, related_name="+")
+    member = models.ForeignKey(Member, on_delete=models.PROTECT, related_name="+")
+    until = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["request", "member"], name="look_once")]
+        indexes = [models.Index(fields=["until"], name="look_until")]
+
+    def __str__(self) -> str:
+        return f"{self.member} looks until {self.until}"
+
+
 class Asker(models.Model):
     """An agent that asked a team about a tool once: what the filters of the queue offer beside a team's own agents."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from reviewhub.accounts.permissions import Scope
 from reviewhub.audit.models import Event
 from reviewhub.core import keyset
-from reviewhub.core.errors import NotFound
+from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.keyset import Page
 from reviewhub.reviews.filters import Filters, named, narrowed
 from reviewhub.reviews.models import Asker, Question, ReviewRequest
@@ -20,6 +21,7 @@ from reviewhub.runs.models import Run
 MOST_ASKERS = 1000
 COUNTED = 1000  # a count beyond it is shown as "more than"
 NO_DEADLINE = "none"
+FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 def visible(scope: Scope) -> QuerySet[ReviewRequest]:
@@ -124,6 +126,31 @@ def neighbours(scope: Scope, row: ReviewRequest) -> tuple[int | None, int | None
         after = rows.filter(later).order_by("deadline_at", "id").first()
         after = after or rows.filter(deadline_at__isnull=True).order_by("id").first()
     return (before.number if before else None, after.number if after else None)
+
+
+@dataclass(frozen=True)
+class Span:
+    """The part of the queue that one page shows: after one cursor, and before another; empty ones do not bound it."""
+
+    after: str = ""
+    until: str = ""
+
+    def holds(self, row: ReviewRequest) -> bool:
+        """Whether a row would stand on that page."""
+        place = (row.deadline_at is None, row.deadline_at or FIRST, row.pk)
+        after, until = _place(self.after), _place(self.until)
+        return (after is None or place > after) and (until is None or place <= until)
+
+
+def _place(cursor: str) -> tuple[bool, datetime, uuid.UUID] | None:
+    """The row that a cursor of this list names, as the list sorts; None for no cursor, and for one that is not ours."""
+    if not cursor:
+        return None
+    try:
+        at, last = keyset.read(cursor, length=2)
+        return at == NO_DEADLINE, FIRST if at == NO_DEADLINE else datetime.fromisoformat(at), uuid.UUID(last)
+    except (Invalid, ValueError, TypeError, AttributeError):
+        return None
 
 
 def _by_deadline(rows: QuerySet[ReviewRequest], *, cursor: str, limit: int) -> Page[ReviewRequest]:

@@ -41,6 +41,8 @@ class Row:
     request: ReviewRequest
     now: datetime
     caller: MemberCaller
+    lookers: tuple[str, ...] = ()
+    """Who else has it open now, by name."""
 
     @property
     def group(self) -> str:

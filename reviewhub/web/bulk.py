@@ -12,13 +12,19 @@ from reviewhub_agents import canonical, wire
 from reviewhub_agents.canonical import BadJson
 
 from reviewhub.accounts.permissions import Action, MemberCaller, require, scope_of
+from reviewhub.core.display import arguments
+from reviewhub.core.display.arguments import Arguments
+from reviewhub.core.display.masking import write_only_paths
 from reviewhub.core.errors import Invalid, ReviewHubError
 from reviewhub.core.limits import limits
 from reviewhub.reviews.assurance import OneByOne, check_together, check_words
 from reviewhub.reviews.decide import decide
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import visible
+from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.targets import request_target
+from reviewhub.toolcalls.models import CallVersion
+from reviewhub.tools.models import Tool
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import show
@@ -34,6 +40,14 @@ class Pick:
     row: ReviewRequest
     version: str
     digest: str
+    arguments: Arguments
+    needs_word: bool
+    """Whether its rule wants a word typed for each."""
+
+    @property
+    def is_shown_whole(self) -> bool:
+        """Whether this page shows every argument to its end."""
+        return not (self.arguments.cut or self.arguments.left_out)
 
     @property
     def value(self) -> str:
@@ -118,6 +132,15 @@ def _one(
     return Result(pick.row, is_done=True, words=f"{'Approved' if type_ == 'approve' else 'Rejected'}.{still}")
 
 
+def _one_by_one(picks: list[Pick]) -> str:
+    """Why some of these are approved one by one: what nobody has read whole here is approved by nobody here."""
+    if long := [f"#{pick.row.number}" for pick in picks if not pick.is_shown_whole]:
+        return f"Not everything of {', '.join(long)} can be shown here. Approve that by itself."
+    if typed := [f"#{pick.row.number}" for pick in picks if pick.needs_word]:
+        return f"A rule wants a word typed for {', '.join(typed)}. Approve that by itself."
+    return ""
+
+
 def _picks(caller: MemberCaller, given: QueryDict) -> list[Pick]:
     """The ticked rows that the caller can see, in the order of the page; anything else is left out."""
     named: dict[int, tuple[str, str]] = {}
@@ -127,7 +150,34 @@ def _picks(caller: MemberCaller, given: QueryDict) -> list[Pick]:
         if all(one.isascii() and one.isdecimal() and len(one) < 16 for one in (number, version)):
             named[int(number)] = (str(int(version)), digest)
     rows = {row.number: row for row in visible(scope_of(caller)).filter(number__in=named)}
-    return [Pick(rows[number], *named[number]) for number in named if number in rows]
+    shown = _arguments(list(rows.values()))
+    return [
+        Pick(
+            rows[number],
+            *named[number],
+            arguments=shown[number],
+            needs_word=Stored.model_validate_json(rows[number].requirement).requirement.typed_confirmation,
+        )
+        for number in named
+        if number in rows
+    ]
+
+
+def _arguments(rows: Sequence[ReviewRequest]) -> dict[int, Arguments]:
+    """The arguments of each request, in two queries."""
+    calls = [row.tool_call_id for row in rows]
+    texts = {
+        (version.tool_call_id, version.version): version.arguments
+        for version in CallVersion.objects.filter(tool_call_id__in=calls)
+    }
+    tools = Tool.objects.filter(agent_id__in={row.agent_id for row in rows})
+    schemas = {(tool.agent_id, tool.name): tool.schema for tool in tools.defer("sentence")}
+    found = {}
+    for row in rows:
+        text = texts[row.tool_call_id, row.version]
+        secret = write_only_paths(schemas.get((row.agent_id, row.tool_name), ""), text)
+        found[row.number] = arguments.rows(text, secret_paths=secret)
+    return found
 
 
 def _refusal(picks: list[Pick], type_: str) -> str:
@@ -141,4 +191,5 @@ def _refusal(picks: list[Pick], type_: str) -> str:
             check_together([pick.row for pick in picks])
         except OneByOne as refusal:
             return refusal.message
+        return _one_by_one(picks)
     return ""

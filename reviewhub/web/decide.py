@@ -32,6 +32,7 @@ from reviewhub.reviews.decide import decide as decide_request
 from reviewhub.reviews.errors import Changed, NotYours, RunErased
 from reviewhub.reviews.holder import holder
 from reviewhub.reviews.lock import check_open, check_shown
+from reviewhub.reviews.look import lookers
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import by_number
 from reviewhub.reviews.release import release as release_request
@@ -193,7 +194,8 @@ def claim(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Htt
         return redirect(f"/{caller.member.workspace.slug}/requests/{row.number}")
     # It says who has the request now, whoever was quicker.
     fresh = by_number(row.workspace_id, row.number)
-    context = {"row": Row(fresh, now(), caller), "oob": True}
+    looks = lookers([fresh.pk], but=caller.member).get(fresh.pk, ())
+    context = {"row": Row(fresh, now(), caller, looks), "oob": True}
     return show(request, caller, "web/_cells.html", context)
 
 

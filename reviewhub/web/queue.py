@@ -13,6 +13,7 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Scope, scope_of
 from reviewhub.accounts.queries import agents_of
 from reviewhub.core.clock import now
 from reviewhub.reviews.filters import MOST_VALUES, Filters, filters_of
+from reviewhub.reviews.look import lookers
 from reviewhub.reviews.queries import listed, names_in_queue, newest_event, runs_visible
 from reviewhub.reviews.rows import Row, groups
 from reviewhub.runs.models import Halt
@@ -51,7 +52,8 @@ def queue(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     )  # before the rows: what comes between is told twice, never missed
     found = listed(scope, filters=filters, cursor=request.GET.get("cursor", ""), limit=limit)
     at = now()
-    grouped = groups([Row(one, at, caller) for one in found.rows])
+    looks = lookers([one.pk for one in found.rows], but=caller.member)
+    grouped = groups([Row(one, at, caller, looks.get(one.pk, ())) for one in found.rows])
     rows = [row for group in grouped for row in group.rows]  # as they stand on the page
     context = {
         "groups": grouped,
@@ -61,6 +63,7 @@ def queue(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "filters": filters,
         "drops": _drops(caller, filters),
         "saved": saved(caller, SavedView.Page.QUEUE, request.GET),
+        "until": found.next,
         "more": _with(request.GET, cursor=found.next) if found.next else "",
         "is_first_page": not request.GET.get("cursor"),
         "is_teamless": caller.is_teamless,

@@ -22,6 +22,7 @@ from reviewhub.gates.set_aside import setting_aside
 from reviewhub.hosting.unreadable import unreadable
 from reviewhub.reviews.deciders import deciders
 from reviewhub.reviews.holder import holder
+from reviewhub.reviews.look import lookers
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import by_number, has_answered, neighbours, newest_event
 from reviewhub.reviews.requirement import Stored
@@ -206,7 +207,7 @@ def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typ
     voted = _has_approved(caller, row, shown)
     return {
         "row": row,
-        "line": Row(row, at, caller),
+        "line": Row(row, at, caller, lookers([row.pk], but=caller.member).get(row.pk, ())),
         "evidence": shown,
         "repeats": row.repeats.select_related("branch").prefetch_related("requests").order_by("created_at"),
         "here": f"/{caller.member.workspace.slug}/requests/{row.number}",
