@@ -48,6 +48,12 @@ def erase(*, workspace_id: uuid.UUID, event_ids: Sequence[int], actor: Actor, be
         data=AuditErased(because=because, event_ids=erased),
     )
     EventPayload.objects.filter(event_id__in=erased).update(
-        salt=b"", actor_name="", sentence="", body="", erased_at=clock.now(), erased_by=by.pk
+        salt=b"",
+        actor_name="",
+        sentence="",
+        body="",
+        arguments="",
+        erased_at=clock.now(),
+        erased_by=by.pk,
     )
     return len(erased)

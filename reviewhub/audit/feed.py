@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.db import connection
-from django.db.models import BigIntegerField, Func, Q, QuerySet
+from django.db.models import BigIntegerField, BooleanField, Func, QuerySet
+from django.db.models.expressions import RawSQL
 
 from reviewhub.audit.models import Event
 from reviewhub.core.errors import Invalid
@@ -53,7 +54,7 @@ def feed(*, workspace_id: uuid.UUID, after: str = "", limit: int = 100) -> Batch
     """
     xid, last = _place(after) if after else (-1, -1)
     rows = settled(Event.objects.filter(workspace_id=workspace_id))
-    rows = rows.filter(Q(xid__gt=xid) | Q(xid=xid, id__gt=last)).select_related("payload")
+    rows = rows.filter(is_after(xid, last)).select_related("payload")
     found = list(rows.order_by("xid", "id")[: limit + 1])
     events = found[:limit]
     cursor = _encode(events[-1].xid, events[-1].pk) if events else after
@@ -69,6 +70,12 @@ def _place(cursor: str) -> tuple[int, int]:
             if sql.fetchone()[0]:
                 return 0, last - OVERLAP_IDS
     return xid, last
+
+
+def is_after(xid: int, event_id: int) -> RawSQL:
+    """A condition on events; compared as a pair, so that the index leads straight there."""
+    pair = "(audit_event.xid, audit_event.id) > (%s, %s)"
+    return RawSQL(pair, [xid, event_id], output_field=BooleanField())  # noqa: S611  values are parameters
 
 
 def settled(rows: QuerySet[Event]) -> QuerySet[Event]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from reviewhub.audit.feed import is_after
 from reviewhub.audit.models import Chain, Event, Seal
-from reviewhub.audit.seal import is_after
 from reviewhub.core import clock
 
 MOST: Final = 10_000

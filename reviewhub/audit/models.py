@@ -40,26 +40,38 @@ class Event(models.Model):
     subject_id = models.UUIDField(null=True)
 
     class Meta:
+        # The page goes by time and id, the newest first, whatever it is narrowed to: one range of one of these.
         indexes = [
             models.Index(fields=["workspace_id", "-id"], name="event_workspace"),
-            models.Index(fields=["workspace_id", "kind", "-id"], name="event_kind"),
+            models.Index(fields=["workspace_id", "-at", "-id"], name="event_newest"),
+            models.Index(fields=["workspace_id", "kind", "-at", "-id"], name="event_kind"),
+            models.Index(fields=["workspace_id", "actor_kind", "-at", "-id"], name="event_actor_kind"),
             models.Index(
-                fields=["run_id", "-id"], name="event_run", condition=models.Q(run_id__isnull=False)
-            ),
-            models.Index(
-                fields=["request_id", "-id"],
-                name="event_request",
-                condition=models.Q(request_id__isnull=False),
-            ),
-            models.Index(
-                fields=["workspace_id", "actor_id", "-id"],
+                fields=["workspace_id", "actor_id", "-at", "-id"],
                 name="event_actor",
                 condition=models.Q(actor_id__isnull=False),
             ),
             models.Index(
-                fields=["workspace_id", "tool", "-id"], name="event_tool", condition=~models.Q(tool="")
+                fields=["workspace_id", "subject_id", "-at", "-id"],
+                name="event_subject",
+                condition=models.Q(subject_id__isnull=False),
             ),
-            models.Index(fields=["workspace_id", "agent_id", "-id"], name="event_agent"),
+            models.Index(
+                fields=["workspace_id", "agent_id", "-at", "-id"],
+                name="event_agent",
+                condition=models.Q(agent_id__isnull=False),
+            ),
+            models.Index(
+                fields=["workspace_id", "tool", "-at", "-id"], name="event_tool", condition=~models.Q(tool="")
+            ),
+            models.Index(
+                fields=["run_id", "-at", "-id"], name="event_run", condition=models.Q(run_id__isnull=False)
+            ),
+            models.Index(
+                fields=["request_id", "-at", "-id"],
+                name="event_request",
+                condition=models.Q(request_id__isnull=False),
+            ),
             models.Index(fields=["workspace_id", "xid", "id"], name="event_feed"),
             # Only asked whether anything lies beyond this cluster's transactions (`audit.adopt`).
             models.Index(fields=["xid"], name="event_xid"),
@@ -72,6 +84,9 @@ class Event(models.Model):
 class EventPayload(models.Model):
     """The erasable half of an event: names, sentence, data and the salt that its leaf was made with.
 
+    `arguments` are those of the call that it is about, as people are shown them: by them it is searched. They are no
+    part of the leaf, which has the call's digest.
+
     The only UPDATE that the triggers let through is the erasure itself: everything empty, `erased_at` set, and
     `erased_by` the event that names this one among what it erased.
     """
@@ -81,6 +96,7 @@ class EventPayload(models.Model):
     actor_name = models.CharField(max_length=200)
     sentence = models.TextField()
     body = models.TextField()
+    arguments = models.TextField(blank=True, db_default="", default="")
     erased_at = models.DateTimeField(null=True)
     # The event's id, without a foreign key like all ids here; what was erased before there was this field has none.
     erased_by = models.BigIntegerField(null=True)

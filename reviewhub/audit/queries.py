@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Func, Q, QuerySet, TextField
 
 from reviewhub.audit import kinds
 from reviewhub.audit.models import Event
+from reviewhub.core import keyset
 
 PAGE: int = 50
+NEWEST_FIRST = ("-at", "-id")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """What to show; None or "" means everything. `since` is included, `until` is not."""
+    """What to show; None, "" or () means everything. `since` is included, `until` is not.
+
+    `agent_ids` are those of a team; with them stand the events about the team itself, `team_id`. `about_id` finds what
+    somebody did and what was done to them. `text` is looked for in the sentence and in the arguments of the call.
+    """
 
     actor_id: uuid.UUID | None = None
     actor_kind: str = ""
+    about_id: uuid.UUID | None = None
     agent_id: uuid.UUID | None = None
+    agent_ids: tuple[uuid.UUID, ...] = ()
+    team_id: uuid.UUID | None = None
     subject_id: uuid.UUID | None = None
     run_id: uuid.UUID | None = None
     request_id: uuid.UUID | None = None
@@ -31,25 +40,99 @@ class Filters:
     until: datetime | None = None
     text: str = ""
 
+    @property
+    def narrows(self) -> bool:
+        """Whether anything is left out."""
+        return any(getattr(self, one.name) for one in fields(self))
+
 
 @dataclass(frozen=True)
 class Page:
-    """Events, the newest first, and where the next page begins (None on the last one)."""
+    """Events, the newest first, and the cursor of the next page ("" on the last one).
+
+    `reached` is set when a search has not looked at everything yet: at what was recorded until then, back from the
+    newest. The cursor goes on from there.
+    """
 
     events: Sequence[Event]
-    before: int | None
+    next: str
+    reached: datetime | None = None
+
+
+class Words(Func):
+    """What an event is searched by; the index `event_words` has it in upper case, as `icontains` asks."""
+
+    template = "(%(expressions)s)"
+    arg_joiner = " || ' ' || "
+    output_field = TextField()
 
 
 def list_events(
-    *, workspace_id: uuid.UUID, filters: Filters | None = None, before: int | None = None, limit: int = PAGE
+    *, workspace_id: uuid.UUID, filters: Filters | None = None, before: str = "", limit: int = PAGE
 ) -> Page:
-    """One page of a workspace's events with their payloads; two queries at most, whatever the page."""
-    rows = filtered(Event.objects.filter(workspace_id=workspace_id), filters or Filters())
-    if before is not None:
-        rows = rows.filter(id__lt=before)
-    found = list(rows.select_related("payload").order_by("-id")[: limit + 1])
+    """One page of a workspace's events with their payloads; as many queries, whatever the page.
+
+    Args:
+        before: the `next` of the page before; "" for the first one.
+
+    Raises:
+        Invalid: `before` is no cursor of this list.
+    """
+    rows = Event.objects.filter(workspace_id=workspace_id)
+    if before:
+        rows = older(rows, *place(before))
+    found: list[Event] = []
+    for one in _each_way(filters or Filters()):
+        found += filtered(rows, one).select_related("payload").order_by(*NEWEST_FIRST)[: limit + 1]
+    once = {event.pk: event for event in found}
+    return cut(
+        sorted(once.values(), key=lambda event: (event.at, event.pk), reverse=True)[: limit + 1], limit
+    )
+
+
+def _each_way(filters: Filters) -> list[Filters]:
+    """The filters, one for each index that leads to some of what fits."""
+    if filters.about_id is None:
+        return [filters]
+    rest = replace(filters, about_id=None)
+    return [
+        replace(rest, **{name: filters.about_id})
+        for name in ("actor_id", "subject_id")
+        if getattr(filters, name) in (None, filters.about_id)
+    ]
+
+
+def cut(found: Sequence[Event], limit: int) -> Page:
+    """A page of the first `limit`, of which one more was read to see whether there are more."""
     more = len(found) > limit
-    return Page(events=found[:limit], before=found[limit - 1].pk if more else None)
+    return Page(events=found[:limit], next=cursor(found[limit - 1].at, found[limit - 1].pk) if more else "")
+
+
+def cursor(at: datetime, event_id: int) -> str:
+    """What a page goes on from."""
+    return keyset.write([at.isoformat(), event_id])
+
+
+def place(text: str) -> tuple[datetime, int]:
+    """Time and id that a cursor holds. Raises Invalid when it is none of this list."""
+    at, event_id = keyset.read(text, length=2)
+    try:
+        moment = datetime.fromisoformat(at)
+    except (ValueError, TypeError) as error:
+        raise keyset.bad_cursor() from error
+    if moment.tzinfo is None or type(event_id) is not int or not 0 <= event_id < 2**63:
+        raise keyset.bad_cursor()
+    return moment, event_id
+
+
+def older(rows: QuerySet[Event], at: datetime, event_id: int) -> QuerySet[Event]:
+    """Those before an event; the first condition is implied, and lets the index begin there."""
+    return rows.filter(Q(at__lte=at) & (Q(at__lt=at) | Q(id__lt=event_id)))
+
+
+def not_older(rows: QuerySet[Event], at: datetime, event_id: int) -> QuerySet[Event]:
+    """An event and those after it."""
+    return rows.filter(Q(at__gte=at) & (Q(at__gt=at) | Q(id__gte=event_id)))
 
 
 def kind_names() -> Iterable[str]:
@@ -59,27 +142,24 @@ def kind_names() -> Iterable[str]:
 
 def filtered(rows: QuerySet[Event], filters: Filters) -> QuerySet[Event]:
     """Events that fit the filters."""
-    exact = {
-        name: getattr(filters, name)
-        for name in (
-            "actor_id",
-            "actor_kind",
-            "agent_id",
-            "subject_id",
-            "run_id",
-            "request_id",
-            "tool",
-            "kind",
-        )
-    }
-    rows = rows.filter(**{name: value for name, value in exact.items() if value})
+    exact = ("actor_id", "actor_kind", "agent_id", "subject_id", "run_id", "request_id", "tool", "kind")
+    for name in exact:
+        if value := getattr(filters, name):
+            rows = rows.filter(**{name: value})
+    if filters.team_id:
+        rows = rows.filter(Q(agent_id__in=filters.agent_ids) | Q(subject_id=filters.team_id))
+    if filters.about_id:
+        rows = rows.filter(Q(actor_id=filters.about_id) | Q(subject_id=filters.about_id))
     if filters.since:
         rows = rows.filter(at__gte=filters.since)
     if filters.until:
         rows = rows.filter(at__lt=filters.until)
-    if filters.text:
-        # U+0000 is in no stored text, and PostgreSQL does not even take it as a question.
-        rows = (
-            rows.none() if "\x00" in filters.text else rows.filter(payload__sentence__icontains=filters.text)
-        )
-    return rows
+    return holding(rows, filters.text) if filters.text else rows
+
+
+def holding(rows: QuerySet[Event], text: str) -> QuerySet[Event]:
+    """Events whose words hold the text."""
+    if "\x00" in text:  # it is in no stored text, and PostgreSQL does not even take it as a question
+        return rows.none()
+    words = Words("payload__sentence", "payload__arguments")
+    return rows.alias(words=words).filter(words__icontains=text)

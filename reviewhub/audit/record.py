@@ -25,6 +25,7 @@ from reviewhub.core.display.secrets import masked
 
 MAX_ACTOR_NAME = 200
 MAX_TOOL = 200
+MAX_ARGUMENTS = 4000  # characters of a call's arguments that the list of events can be searched by
 # What no database text column takes: U+0000 and halves of surrogate pairs. Input never holds them
 # (`canonical` refuses them); should one come by another way, the record must still be written.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -43,6 +44,7 @@ class Entry:
     request_id: uuid.UUID | None = None
     agent_id: uuid.UUID | None = None
     subject_id: uuid.UUID | None = None
+    arguments: str = ""
 
 
 def record(
@@ -56,6 +58,7 @@ def record(
     request_id: uuid.UUID | None = None,
     agent_id: uuid.UUID | None = None,
     subject_id: uuid.UUID | None = None,
+    arguments: str = "",
 ) -> Event:
     """Writes one event into the running transaction, and announces it after the commit.
 
@@ -66,6 +69,8 @@ def record(
         data: an instance of the kind's payload model.
         run_id, pause_id, request_id, agent_id: what it is about; pages and the change feed find it by these.
         subject_id: the person, team, key, … that it is about, for kinds that have one.
+        arguments: those of the call that it is about, with what is secret masked; the list of events is searched by
+            their first MAX_ARGUMENTS characters.
 
     Raises:
         RuntimeError: outside of a transaction.
@@ -82,6 +87,7 @@ def record(
         request_id=request_id,
         agent_id=agent_id,
         subject_id=subject_id,
+        arguments=arguments,
     )
     return record_many([entry])[0]
 
@@ -136,6 +142,7 @@ def _write(entry: Entry, sentence: str, at: datetime) -> Event:
         actor_name=_kept(entry.actor.name)[:MAX_ACTOR_NAME],
         sentence=_kept(sentence),
         body=body,
+        arguments=_kept(entry.arguments)[:MAX_ARGUMENTS],
     )
     return event
 

@@ -19,7 +19,7 @@ from django.db.models.expressions import RawSQL
 from reviewhub_agents import canonical
 
 from reviewhub.audit import keys, merkle, remembered, statement
-from reviewhub.audit.feed import settled
+from reviewhub.audit.feed import is_after, settled
 from reviewhub.audit.kinds import SetBack
 from reviewhub.audit.models import Chain, Event, EventPayload, Position, Seal, SealKey
 from reviewhub.audit.record import record
@@ -130,12 +130,6 @@ def due() -> list[uuid.UUID]:
     horizon = _SETTLED if connection.vendor == "postgresql" else ""
     waits = RawSQL(f"EXISTS ({_WAITS}{horizon})", [], output_field=BooleanField())  # noqa: S611  no value in it
     return list(Chain.objects.filter(waits).order_by("workspace_id").values_list("workspace_id", flat=True))
-
-
-def is_after(xid: int, event_id: int) -> RawSQL:
-    """A condition on events; compared as a pair, so that the index leads straight there."""
-    pair = "(audit_event.xid, audit_event.id) > (%s, %s)"
-    return RawSQL(pair, [xid, event_id], output_field=BooleanField())  # noqa: S611  values are parameters
 
 
 def _workspaces() -> Sequence[uuid.UUID]:

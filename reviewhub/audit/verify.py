@@ -16,10 +16,11 @@ from typing import Any, Final
 from django.db.models import Max
 
 from reviewhub.audit import keys, merkle, remembered, statement
+from reviewhub.audit.feed import is_after
 from reviewhub.audit.leaf import leaf_hash, payload_hash
 from reviewhub.audit.models import Chain, Event, Position, Seal, SealKey
 from reviewhub.audit.record import MAX_ACTOR_NAME, MAX_TOOL
-from reviewhub.audit.seal import is_after, is_there
+from reviewhub.audit.seal import is_there
 
 BATCH: Final = 2000
 _IDS: Final = 20_000
@@ -44,6 +45,7 @@ _FIELDS: Final = (
     "event__payload__sentence",
     "event__payload__body",
     "event__payload__erased_at",
+    "event__payload__arguments",
 )
 _REFS: Final = ("run_id", "pause_id", "request_id", "agent_id", "subject_id")
 
@@ -255,7 +257,7 @@ def _wrong_words(row: tuple[Any, ...]) -> str:
         return "the event's words are missing"
     salt, name, sentence, body, erased_at = bytes(row[15]), *row[16:20]
     if erased_at is not None:
-        return "" if not (salt or name or sentence or body) else "called erased, but it has words"
+        return "" if not (salt or name or sentence or body or row[20]) else "called erased, but it has words"
     try:
         payload = payload_hash(salt=salt, body=body)
     except ValueError:

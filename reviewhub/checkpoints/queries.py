@@ -91,8 +91,10 @@ def saved(checkpoint_id: uuid.UUID) -> Checkpoint:
     return addressed(checkpoint_id, runs=Run.objects.all())
 
 
-def hash_of(checkpoint_id: uuid.UUID) -> str | None:
-    """The hash of a checkpoint's state, also when it was removed."""
+def hash_of(checkpoint_id: uuid.UUID | None) -> str | None:
+    """The hash of a checkpoint's state, also when it was removed; None without one."""
+    if checkpoint_id is None:
+        return None
     for kind in (Checkpoint, Tombstone):
         if found := kind.objects.filter(pk=checkpoint_id).values_list("state_hash", flat=True).first():
             return str(found)

@@ -11,6 +11,7 @@ from reviewhub.accounts.models import Agent
 from reviewhub.audit.record import Entry, record_many
 from reviewhub.core import clock
 from reviewhub.core.actors import Actor, policy
+from reviewhub.core.display.masking import masked_text
 from reviewhub.gates.kinds import CallAllowed, CallDenied
 from reviewhub.gates.prepare import Prepared
 from reviewhub.reviews.asked import approval
@@ -82,7 +83,9 @@ def _decide_at_once(pairs: Sequence[tuple[ToolCall, Prepared]], now: datetime, *
                     digest=call.digest,
                     because=one.answer.text,
                     policy_version=one.answer.policy_version,
+                    checkpoint=call.checkpoint.state_hash if call.checkpoint else "",
                 ),
+                arguments=masked_text(one.proposal.arguments, one.tool.schema),
             )
         )
     Decision.objects.bulk_create(decisions)

@@ -46,6 +46,7 @@ class CallAllowed(Payload):
     digest: str
     because: str
     policy_version: int
+    checkpoint: str = ""
 
 
 @kind("call.denied", says="Policy denied {tool}: {because}")
@@ -54,6 +55,7 @@ class CallDenied(Payload):
     digest: str
     because: str
     policy_version: int
+    checkpoint: str = ""
 
 
 @kind("call.started", says="{actor} started {tool} (attempt {attempt})")
@@ -80,6 +82,8 @@ class CallObserved(Payload):
     status: str
     ran_without_approval: bool
     because: str
+    policy_version: int = 0
+    checkpoint: str = ""
 
 
 @kind("call.unknown", says="Nobody knows whether {tool} happened: {because}")

@@ -21,6 +21,7 @@ from reviewhub.checkpoints.queries import head_of
 from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
+from reviewhub.core.display.masking import masked_text
 from reviewhub.core.errors import NotFound
 from reviewhub.core.idempotency import answered, claim
 from reviewhub.gates.kinds import CallObserved
@@ -147,7 +148,10 @@ def _end(branch: Branch, call: ToolCall, one: Prepared, told: wire.ObservedCall,
             status=call.state,
             ran_without_approval=unasked,
             because=one.answer.text,
+            policy_version=one.answer.policy_version,
+            checkpoint=call.checkpoint.state_hash if call.checkpoint else "",
         ),
+        arguments=masked_text(one.proposal.arguments, one.tool.schema),
     )
     tell_undecided(call=call, undecided=one.answer.undecided, policy_version=one.answer.policy_version)
     if unasked:

@@ -64,7 +64,7 @@ def _about(call: ToolCall) -> dict[str, Any]:
     return {
         "agent": str(call.agent_id),
         "call": str(call.pk),
-        "checkpoint": hash_of(call.checkpoint_id) if call.checkpoint_id else None,
+        "checkpoint": hash_of(call.checkpoint_id),
         "run": str(call.run_id),
         "tool": call.tool_name,
         "workspace": str(call.workspace_id),

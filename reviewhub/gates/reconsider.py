@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from reviewhub_agents import canonical
 
 from reviewhub.audit.record import record
+from reviewhub.checkpoints.queries import hash_of
 from reviewhub.core.actors import Actor, policy
 from reviewhub.core.clock import now
 from reviewhub.core.errors import ReviewHubError
@@ -158,5 +159,6 @@ def _deny(locked: Locked, answer: Resolved) -> None:
             digest=call.digest,
             because=answer.text,
             policy_version=answer.policy_version,
+            checkpoint=hash_of(call.checkpoint_id) or "",
         ),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from reviewhub.accounts.models import Agent
+from reviewhub.core.display.masking import masked_text
 from reviewhub.core.display.sentence import sentence
 from reviewhub.policies.evaluate import Resolved
 from reviewhub.policies.rules import Requirement
@@ -43,6 +44,7 @@ def approval(
         risk=risk(tool=tool, effect=effect, failed_checks=failed_checks),
         failed_checks=failed_checks,
         repeats=repeats,
+        arguments=masked_text(arguments, tool.schema),
         undecided=answer.undecided,
     )
 
@@ -59,6 +61,7 @@ def unknown_outcome(*, agent: Agent, tool: Tool, effect: str, arguments: str, be
         ),
         risk=risk(tool=tool, effect=effect, failed_checks=0),
         kind=ReviewRequest.Kind.UNKNOWN,
+        arguments=masked_text(arguments, tool.schema),
     )
 
 

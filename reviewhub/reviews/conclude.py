@@ -102,18 +102,12 @@ def conclude(
             policy_version=answer.policy_version,
             waited_ms=int((at - request.created_at).total_seconds() * 1000),
             displayed=displayed(request),
-            checkpoint=_state_hash(locked),
+            checkpoint=hash_of(locked.call.checkpoint_id) or "",
         ),
     )
     if settled.pause_settled and wake:
         wake_branch(locked)
     return settled.decision
-
-
-def _state_hash(locked: Locked) -> str:
-    """That of the checkpoint which people were shown with the call."""
-    checkpoint = locked.call.checkpoint_id
-    return (hash_of(checkpoint) or "") if checkpoint else ""
 
 
 def wake_branch(locked: Locked) -> None:

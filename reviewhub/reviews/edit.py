@@ -14,7 +14,7 @@ from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.changes import apply_changes, difference, parse_changes
 from reviewhub.core.clock import now
-from reviewhub.core.display.masking import masked_changes
+from reviewhub.core.display.masking import masked_changes, masked_text
 from reviewhub.core.display.sentence import Part, pack, plain, sentence
 from reviewhub.core.errors import Invalid, NotFound, TryAgain
 from reviewhub.core.limits import check_arguments
@@ -167,6 +167,7 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
             before=edit.before_told,
             votes_voided=voided,
         ),
+        arguments=masked_text(edit.arguments, edit.tool.schema),
     )
     tell_undecided(
         call=call,

@@ -74,6 +74,8 @@ class RequestVoted(Payload):
     displayed: str = ""
     for_teams: str = ""
     in_place_of: str = ""
+    policy_version: int = 0
+    checkpoint: str = ""
 
     @property
     def place(self) -> str:

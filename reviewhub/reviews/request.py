@@ -37,6 +37,8 @@ class Asked:
     kind: str = ReviewRequest.Kind.APPROVAL
     again_of: ReviewRequest | None = None
     repeats: tuple[uuid.UUID, ...] = ()
+    arguments: str = ""
+    """Those of the call, masked: the record is searched by them."""
     undecided: tuple[str, ...] = ()
     """What of policy could not be evaluated."""
 
@@ -101,8 +103,9 @@ def request(
             policy_version=asked.stored.policy_version,
             because=asked.stored.text,
             again_of=asked.again_of.number if asked.again_of else None,
-            checkpoint=(hash_of(call.checkpoint_id) or "") if call.checkpoint_id else "",
+            checkpoint=hash_of(call.checkpoint_id) or "",
         ),
+        arguments=asked.arguments,
     )
     tell_undecided(
         call=call, undecided=asked.undecided, policy_version=asked.stored.policy_version, request_id=row.pk

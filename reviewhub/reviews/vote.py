@@ -10,6 +10,7 @@ from reviewhub_agents.wire.fields import time_text
 
 from reviewhub.accounts.models import Member
 from reviewhub.audit.record import record
+from reviewhub.checkpoints.queries import hash_of
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
 from reviewhub.policies.rules import Verdict
@@ -119,6 +120,8 @@ def count(
             displayed=displayed(row),
             for_teams=place.for_teams,
             in_place_of=place.in_place_of,
+            policy_version=stored.policy_version,
+            checkpoint=hash_of(locked.call.checkpoint_id) or "",
         ),
     )
     if resolution is None and tally.turn > turn:

@@ -37,7 +37,7 @@ postgresql_only = pytest.mark.skipif(connection.vendor != "postgresql", reason="
 
 @pytest.fixture
 def event(db: None) -> Event:
-    return write()
+    return write(arguments='{"order":"8812"}')
 
 
 def refused(sql: str) -> None:
@@ -98,16 +98,21 @@ class TestEvents:
         assert missing_triggers() == []
 
 
-def erasing(*events: int, workspace: uuid.UUID = WORKSPACE, kind: str = "audit.erased") -> int:
+def erasing(
+    *events: int,
+    workspace: uuid.UUID = WORKSPACE,
+    kind: str = "audit.erased",
+    because: str = "asked for",
+) -> int:
     """An event that says it erased these."""
-    data = AuditErased(because="asked for", event_ids=list(events))
+    data = AuditErased(because=because, event_ids=list(events))
     if kind == "audit.erased":
         return record(kind, workspace_id=workspace, actor=MINA, data=data).pk
     return write(data=Happened(tool=data.model_dump_json().replace(" ", ""))).pk
 
 
 class TestErasure:
-    ERASED = {"salt": b"", "actor_name": "", "sentence": "", "body": ""}
+    ERASED = {"salt": b"", "actor_name": "", "sentence": "", "body": "", "arguments": ""}
 
     def test_the_erasure_passes_once(self, event: Event) -> None:
         rows = EventPayload.objects.filter(pk=event.pk)
@@ -122,7 +127,7 @@ class TestErasure:
         with pytest.raises(IntegrityError), atomic():
             rows.update(erased_at=None)
 
-    @pytest.mark.parametrize("kept", ["salt", "actor_name", "sentence", "body"])
+    @pytest.mark.parametrize("kept", ["salt", "actor_name", "sentence", "body", "arguments"])
     def test_half_an_erasure_is_refused(self, event: Event, kept: str) -> None:
         fields = {name: value for name, value in self.ERASED.items() if name != kept}
         with pytest.raises(IntegrityError), atomic():
@@ -132,13 +137,16 @@ class TestErasure:
         with pytest.raises(IntegrityError), atomic():
             EventPayload.objects.update(**self.ERASED, erased_by=erasing(event.pk))
 
-    @pytest.mark.parametrize("by", ["nothing", "another's", "one that names others", "one of another kind"])
+    @pytest.mark.parametrize(
+        "by", ["nothing", "another's", "one that names others", "its reason alone", "one of another kind"]
+    )
     def test_what_no_erasure_names_is_not_emptied(self, event: Event, by: str) -> None:
         """Nor is the whole record, by the one statement that would do it."""
         named = {
             "nothing": lambda: None,
             "another's": lambda: erasing(event.pk, workspace=uuid.uuid4()),
             "one that names others": lambda: erasing(event.pk * 10, event.pk + 10**6, int(f"1{event.pk}")),
+            "its reason alone": lambda: erasing(event.pk + 10**6, because=f"calls 1,{event.pk},{event.pk}]"),
             "one of another kind": lambda: erasing(event.pk, kind="tests.happened"),
         }[by]()
         with pytest.raises(IntegrityError), atomic():

@@ -28,6 +28,11 @@ def masked(text: str, schema_text: str = "") -> Tree:
     return replaced(tree, {path: one.shown for path, one in hidden.items()})
 
 
+def masked_text(text: str, schema_text: str = "") -> str:
+    """The same as JSON text: what is put where people search it."""
+    return canonical.dumps(masked(text, schema_text))
+
+
 def masked_changes(text: str, after: str, schema_text: str = "") -> list[Tree]:
     """Changes (a JSON list of `core.changes`) that led to the arguments `after`, with every secret value masked."""
     tree = canonical.reread(after)

@@ -1,0 +1,90 @@
+"""Searching the words of events within a bounded time, however many there are and however few fit.
+
+On PostgreSQL the index `event_words` answers what is rare. What is frequent is found by reading back from the newest.
+What is neither, or on SQLite all that is not new, is read part by part until the time is up; the page then says how far
+it looked, and its cursor goes on from there.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import replace
+from typing import Final
+
+from django.db import OperationalError, connection, transaction
+from django.db.models import QuerySet
+
+from reviewhub.audit.models import Event
+from reviewhub.audit.queries import (
+    NEWEST_FIRST,
+    PAGE,
+    Filters,
+    Page,
+    cursor,
+    cut,
+    filtered,
+    holding,
+    not_older,
+    older,
+    place,
+)
+
+FIRST: Final = 5000
+MOST: Final = 40_000
+"""Events in the first part that is read, and in the largest: each is twice the one before."""
+SECONDS: Final = 0.6
+_CANCELLED: Final = "57014"
+_LOCALLY: Final = "SELECT set_config('statement_timeout', %s, true)"
+_INDEXED: Final = 3
+"""Characters that a text needs for the index to be of any use."""
+
+
+def search_events(*, workspace_id: uuid.UUID, filters: Filters, before: str = "", limit: int = PAGE) -> Page:
+    """As `list_events`, for filters with a text; a page may end before it is full (`reached`).
+
+    Raises:
+        Invalid: `before` is no cursor of this list.
+    """
+    begun = time.monotonic()
+    rows = filtered(Event.objects.filter(workspace_id=workspace_id), replace(filters, text=""))
+    if before:
+        rows = older(rows, *place(before))
+    found: list[Event] = []
+    size = FIRST
+    asks_index = connection.vendor == "postgresql" and len(filters.text) >= _INDEXED
+    while True:
+        end = rows.order_by(*NEWEST_FIRST).values_list("at", "id")[size - 1 : size].first()
+        part = rows if end is None else not_older(rows, *end)
+        found += _fitting(part, filters.text, limit + 1 - len(found))
+        if end is None or len(found) > limit:
+            return cut(found, limit)
+        rows = older(rows, *end)
+        if asks_index:
+            asks_index = False
+            rest = _by_index(rows, filters.text, limit + 1 - len(found))
+            if rest is not None:
+                return cut([*found, *rest], limit)
+        if time.monotonic() - begun > SECONDS:
+            return Page(events=found, next=cursor(*end), reached=end[0])
+        size = min(2 * size, MOST)
+
+
+def _fitting(rows: QuerySet[Event], text: str, most: int) -> list[Event]:
+    return list(holding(rows, text).select_related("payload").order_by(*NEWEST_FIRST)[:most])
+
+
+def _by_index(rows: QuerySet[Event], text: str, most: int) -> list[Event] | None:
+    """Those in all that is left; None when that takes too long."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT current_setting('statement_timeout')")
+            usual = cursor.fetchone()[0]
+            cursor.execute(_LOCALLY, [f"{int(SECONDS * 1000)}ms"])
+            found = _fitting(rows, text, most)
+            cursor.execute(_LOCALLY, [usual])
+            return found
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", "") != _CANCELLED:
+            raise
+        return None
