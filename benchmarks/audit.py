@@ -1,10 +1,11 @@
 """The audit page and the seal over a large record on PostgreSQL, each figure beside its limit.
 
-    python benchmarks/audit.py --postgresql postgresql://user@host:port/bench_audit [--events 10000000] [--sealed 1000000]
+    python benchmarks/audit.py --postgresql postgresql://user@host:port/bench_audit [--events …] [--sealed …]
 
-The database is made when it is not there, and kept: a second call only measures. It needs about 1.6 kB a row. The rows
-are made by `audit_rows.sql`: one workspace of --sealed events whose leaves are right, which are sealed and verified, and
-one with all the others. What is measured is what the product's own functions take, without the page around them.
+The database is made when it is not there, and kept: a second call only measures. It needs about 1.6 kB a row. The
+rows are made by `audit_rows.sql`: one workspace of --sealed events whose leaves are right, which are sealed and
+verified, and one with all the others. What is measured is what the product's own functions take, without the page
+around them.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ def fill(events: int, sealed: int) -> None:
         begun = time.monotonic()
         cursor.execute("SET statement_timeout = 0")
         drop_triggers()
+        cursor.execute("SET session_replication_role = replica")  # no foreign key is looked up, row by row
         cursor.execute(
             "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = ANY(%s) AND indexname NOT LIKE '%%pkey'",
             [list(TABLES)],
@@ -103,6 +105,7 @@ def fill(events: int, sealed: int) -> None:
         for _, made in indexes:
             cursor.execute(made)
             print(f"  indexes, {time.monotonic() - begun:.0f} s: {made[:60]}", flush=True)
+        cursor.execute("RESET session_replication_role")
         create_triggers()
     with connection.cursor() as cursor:
         for table in TABLES:
@@ -110,11 +113,115 @@ def fill(events: int, sealed: int) -> None:
 
 
 def pages(events: int) -> int:
-    return 0
+    """The page with each filter, alone and together, and searches; how many figures are beyond their limit."""
+    from reviewhub.audit.queries import Filters, cursor, list_events
+    from reviewhub.audit.search import search_events
+
+    agent, person, run, request = (
+        uuid.UUID(f"00000000-0000-7000-{group}-{number:012x}")
+        for group, number in (("9000", 7), ("8000", 7), ("a000", events // 40), ("b000", events // 20))
+    )
+    team = tuple(uuid.UUID(f"00000000-0000-7000-9000-{number:012x}") for number in range(5))
+    march, april = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
+    filters = {
+        "no filter": {},
+        "kind": {"kind": "request.decided"},
+        "kind of actor, rare": {"actor_kind": "timeout"},
+        "person": {"actor_id": person},
+        "everything about a person": {"about_id": person},
+        "nobody": {"actor_id": uuid.UUID(int=1)},
+        "agent": {"agent_id": agent},
+        "tool": {"tool": "tool.42"},
+        "team of five agents": {"team_id": uuid.UUID(int=1), "agent_ids": team},
+        "run": {"run_id": run},
+        "request": {"request_id": request},
+        "a month": {"since": march, "until": april},
+        "person, kind": {"actor_id": person, "kind": "request.decided"},
+        "person, a kind they never did": {"actor_id": person, "kind": "run.started"},
+        "person, tool": {"actor_id": person, "tool": "tool.42"},
+        "person, tool, kind, a month": {
+            "actor_id": person,
+            "tool": "tool.42",
+            "kind": "request.decided",
+            "since": march,
+            "until": april,
+        },
+        "agent, tool, a month": {"agent_id": agent, "tool": "tool.42", "since": march, "until": april},
+    }
+    missed = 0
+    for said, given in filters.items():
+        asked = Filters(**given)
+        missed += told(f"page: {said}", 100, lambda one=asked: list_events(workspace_id=LARGE, filters=one))
+    deep = cursor(datetime(2026, 1, 3, tzinfo=UTC), 2**62)
+    missed += told("page: no filter, a year back", 100, lambda: list_events(workspace_id=LARGE, before=deep))
+    searches = {
+        "frequent": "refund",
+        "one order": f"order {events // 40} of",
+        "rare, all over": "parcel was crushed",
+        "an argument": f'"order":"{events // 40}"',
+        "a name, frequent": "Nakamura",
+        "nothing": "zeppelin",
+        "two letters, nothing": "zq",
+    }
+    for said, text in searches.items():
+        asked = Filters(text=text)
+        missed += told(
+            f"search: {said}", 1000, lambda one=asked: search_events(workspace_id=LARGE, filters=one)
+        )
+    both = Filters(text="crushed", actor_id=person)
+    missed += told(
+        "search: rare, of one person", 1000, lambda: search_events(workspace_id=LARGE, filters=both)
+    )
+    return missed
+
+
+def told(said: str, limit: float, do: Callable[[], Any], *, times: int = 5, unit: str = "ms") -> int:
+    """Prints the median of some calls beside the limit, both in milliseconds; 1 when it is beyond."""
+    found, result = [], None
+    for _ in range(times):
+        begun = time.perf_counter()
+        result = do()
+        found.append((time.perf_counter() - begun) * 1000)
+    took = statistics.median(found)
+    many = f", {len(result.events)} rows" if hasattr(result, "events") else ""
+    more = ", not all looked at" if getattr(result, "reached", None) else ""
+    print(
+        f"{said + many + more:64} {took:9.1f} {unit} {limit:6.0f} {unit} {'' if took <= limit else 'BEYOND'}"
+    )
+    return int(took > limit)
 
 
 def seals(sealed: int) -> int:
-    return 0
+    """Sealing 10,000 events of many, and verifying all that are sealed."""
+    from django.conf import settings
+
+    from reviewhub.audit.models import Position
+    from reviewhub.audit.seal import due, seal
+    from reviewhub.audit.verify import verify
+
+    missed = 0
+    settings.AUDIT_KEYS = Path(tempfile.gettempdir()) / "bench_audit_keys"
+    due()
+    left = sealed - Position.objects.filter(workspace_id=SEALED).count()
+
+    def ten_thousand() -> int:
+        done = 0
+        while done < 10_000 and (made := seal(SEALED)):
+            done += made.events
+        return done
+
+    if left:
+        missed += told("sealing 10,000 events", 2000, ten_thousand, times=1)
+        while seal(SEALED):
+            pass
+    begun = time.monotonic()
+    found = verify(SEALED)
+    took = time.monotonic() - begun
+    limit = 60 * found.events / 1_000_000
+    print(
+        f"verifying {found.events:,} events: {took:.1f} s, limit {limit:.1f} s; {found.broken or 'nothing is broken'}"
+    )
+    return missed + int(took > limit or found.broken is not None)
 
 
 if __name__ == "__main__":

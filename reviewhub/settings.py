@@ -152,6 +152,7 @@ def _database(url: str) -> dict[str, object]:
 
 
 DATABASES = {"default": _database(env.text("DATABASE_URL"))}
+DATABASE_APP_ROLE = env.text("DATABASE_APP_ROLE")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "accounts.Person"

@@ -77,6 +77,12 @@ def agents_of(scope: Scope) -> QuerySet[Agent]:
     return rows.order_by("name")
 
 
+def agents_of_team(workspace_id: uuid.UUID, team_id: uuid.UUID) -> tuple[uuid.UUID, ...]:
+    """The agents that belong to a team now."""
+    rows = Agent.objects.filter(workspace_id=workspace_id, team_id=team_id).order_by("pk")
+    return tuple(rows.values_list("pk", flat=True))
+
+
 def agent_target(agent: Agent) -> Target:
     """What the permission function is asked about an agent, its keys and its tools: they are of the agent's team."""
     return Target(workspace_id=agent.workspace_id, team_ids=frozenset({agent.team_id}), agent_id=agent.pk)

@@ -12,7 +12,8 @@ class AuditConfig(AppConfig):
 
     def ready(self) -> None:
         """Registers the audit kinds of every app of ours (its `kinds.py`), and keeps the guards in force."""
-        from reviewhub.audit.checks import append_only_is_guarded
+        from reviewhub.audit.checks import append_only_is_guarded, role_owns_nothing
+        from reviewhub.audit.roles import grant_after_migrate
         from reviewhub.audit.triggers import create_after_migrate, drop_before_migrate
 
         for config in apps.get_app_configs():
@@ -22,4 +23,6 @@ class AuditConfig(AppConfig):
         pre_migrate.connect(drop_before_migrate, sender=self, dispatch_uid="audit.triggers")
         # Once per `migrate`, when the tables of all apps are there.
         post_migrate.connect(create_after_migrate, sender=self, dispatch_uid="audit.triggers")
+        post_migrate.connect(grant_after_migrate, sender=self, dispatch_uid="audit.roles")
         checks.register(append_only_is_guarded, checks.Tags.database)
+        checks.register(role_owns_nothing, checks.Tags.database, deploy=True)

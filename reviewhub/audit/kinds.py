@@ -168,3 +168,24 @@ class AuditExported(Payload):
         if self.filters:
             return f"what fits “{self.filters}”"
         return f"the seals {self.first_seal} to {self.last_seal}"
+
+
+@kind("audit.read", says="{actor} looked at {what} in the record ({door})")
+class AuditRead(Payload):
+    """Somebody reads the record; `door` is page or api. The same look within an hour is recorded once."""
+
+    what: str
+    door: str
+
+
+@kind("audit.listed", says="{actor} exported {which} of the record as {form}")
+class AuditListed(Payload):
+    """Entries went out as a table or as JSON lines, which prove nothing by themselves."""
+
+    form: str
+    filters: str
+
+    @property
+    def which(self) -> str:
+        """What of it."""
+        return f"what fits “{self.filters}”" if self.filters else "everything"

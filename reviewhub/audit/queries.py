@@ -15,6 +15,8 @@ from reviewhub.core import keyset
 
 PAGE: int = 50
 NEWEST_FIRST = ("-at", "-id")
+OLDEST_FIRST = ("at", "id")
+LOOK = "audit.read"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,12 +96,13 @@ def _each_way(filters: Filters) -> list[Filters]:
     """The filters, one for each index that leads to some of what fits."""
     if filters.about_id is None:
         return [filters]
-    rest = replace(filters, about_id=None)
-    return [
-        replace(rest, **{name: filters.about_id})
-        for name in ("actor_id", "subject_id")
-        if getattr(filters, name) in (None, filters.about_id)
-    ]
+    rest, someone = replace(filters, about_id=None), filters.about_id
+    ways = []
+    if rest.actor_id in (None, someone):
+        ways.append(replace(rest, actor_id=someone))
+    if rest.subject_id in (None, someone):
+        ways.append(replace(rest, subject_id=someone))
+    return ways
 
 
 def cut(found: Sequence[Event], limit: int) -> Page:
@@ -135,6 +138,27 @@ def not_older(rows: QuerySet[Event], at: datetime, event_id: int) -> QuerySet[Ev
     return rows.filter(Q(at__gte=at) & (Q(at__gt=at) | Q(id__gte=event_id)))
 
 
+def newer(rows: QuerySet[Event], at: datetime, event_id: int) -> QuerySet[Event]:
+    """Those after an event."""
+    return rows.filter(Q(at__gte=at) & (Q(at__gt=at) | Q(id__gt=event_id)))
+
+
+def story(*, workspace_id: uuid.UUID, filters: Filters, after: str = "", limit: int = PAGE) -> Page:
+    """What happened, the oldest first: a page of at most `limit`; `after` is the `next` of the page before.
+
+    Raises:
+        Invalid: `after` is no cursor of this list.
+    """
+    rows = Event.objects.filter(workspace_id=workspace_id)
+    if after:
+        rows = newer(rows, *place(after))
+    found: list[Event] = []
+    for one in _each_way(filters):
+        found += filtered(rows, one).select_related("payload").order_by(*OLDEST_FIRST)[: limit + 1]
+    once = {event.pk: event for event in found}
+    return cut(sorted(once.values(), key=lambda event: (event.at, event.pk))[: limit + 1], limit)
+
+
 def kind_names() -> Iterable[str]:
     """Every kind that the filter may name."""
     return kinds.names()
@@ -154,7 +178,10 @@ def filtered(rows: QuerySet[Event], filters: Filters) -> QuerySet[Event]:
         rows = rows.filter(at__gte=filters.since)
     if filters.until:
         rows = rows.filter(at__lt=filters.until)
-    return holding(rows, filters.text) if filters.text else rows
+    if not filters.text:
+        return rows
+    # Whoever searched for the same words said them; that is no answer unless it is asked for.
+    return holding(rows if filters.kind else rows.exclude(kind=LOOK), filters.text)
 
 
 def holding(rows: QuerySet[Event], text: str) -> QuerySet[Event]:

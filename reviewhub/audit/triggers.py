@@ -37,8 +37,8 @@ class Guard:
     recursive_triggers, which anybody's program is. So an INSERT of a key that is there is refused before.
 
     `unless` is an SQL condition over OLD and NEW, one text for both databases or one for each: an UPDATE for which
-    it is true passes. `may_go` is one over OLD, for a DELETE. `as_it_is` is one over NEW: an INSERT for which it is not true
-    is refused.
+    it is true passes. `may_go` is one over OLD, for a DELETE. `as_it_is` is one over NEW: an INSERT for which it is
+    not true is refused.
     """
 
     table: str

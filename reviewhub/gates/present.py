@@ -60,7 +60,7 @@ def pause_out(pause: Pause) -> wire.PauseOut:
         fields["settled_at"] = pause.settled_at
     if checkpoint is not None:
         fields["checkpoint"] = checkpoint_ref(checkpoint)
-    elif known := hash_of(pause.checkpoint_id):
+    elif pause.checkpoint_id and (known := hash_of(pause.checkpoint_id)):
         fields["checkpoint"] = wire.CheckpointRef(id=pause.checkpoint_id, hash=known)
     return wire.PauseOut(**fields | _where_to_go_on(branch))
 

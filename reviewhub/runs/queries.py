@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 
-from reviewhub.accounts.models import AgentKey
+from reviewhub.accounts.models import Agent, AgentKey
 from reviewhub.core import keyset
 from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
@@ -34,6 +34,13 @@ def by_external_id(agent_id: uuid.UUID, external_id: str) -> QuerySet[Run]:
     """The run (one or none) that an agent started under this id, which is not empty."""
     # The second condition is that of the partial unique index: without it SQLite reads all runs of the agent.
     return Run.objects.filter(agent_id=agent_id, external_id=external_id).exclude(external_id="")
+
+
+def run_called(workspace_id: uuid.UUID, external_id: str) -> uuid.UUID | None:
+    """The newest run of the workspace that an agent started under this id."""
+    agents = Agent.objects.filter(workspace_id=workspace_id).values_list("pk", flat=True)
+    found = (by_external_id(agent, external_id).values_list("created_at", "pk").first() for agent in agents)
+    return max((one for one in found if one is not None), default=(None, None))[1]
 
 
 def branch_for_key(key: AgentKey, branch_id: uuid.UUID) -> Branch:

@@ -37,6 +37,11 @@ def tools_of(scope: Scope) -> QuerySet[Tool]:
     return rows
 
 
+def tool_names(scope: Scope) -> list[str]:
+    """The names of the tools that may be seen, each once, sorted."""
+    return list(tools_of(scope).order_by("name").values_list("name", flat=True).distinct())
+
+
 def coverage(scope: Scope, *, search: str = "") -> list[Covered]:
     """Every tool that may be seen, those that nobody described first, then by agent and name.
 

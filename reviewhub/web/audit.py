@@ -1,80 +1,36 @@
-"""The audit log: read only, newest first, with filters."""
+"""The audit log: read only, newest first, with filters; and everything about one run or one person as a story."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
+from typing import Final
 
 from django.http import HttpRequest, HttpResponse, QueryDict
-from reviewhub_agents import canonical
 
-from reviewhub.accounts.permissions import Action, MemberCaller
-from reviewhub.accounts.queries import members_of
+from reviewhub.accounts.models import Member, SavedView
+from reviewhub.accounts.permissions import Action, MemberCaller, Target
 from reviewhub.audit.lag import lag
+from reviewhub.audit.looked import looked
 from reviewhub.audit.models import Event
 from reviewhub.audit.proof import proof_of
-from reviewhub.audit.queries import Filters, kind_names, list_events
-from reviewhub.core.display import arguments
-from reviewhub.core.errors import NotFound
+from reviewhub.audit.queries import Filters, list_events, place, story
+from reviewhub.audit.search import search_events
+from reviewhub.core.display import durations
+from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.reviews.models import ReviewRequest
-from reviewhub.web.access import page
+from reviewhub.runs.models import Run
+from reviewhub.web.access import actor, page
+from reviewhub.web.audit_entry import Line
+from reviewhub.web.audit_filters import choices, filters_of, words_of
 from reviewhub.web.render import show
+from reviewhub.web.saved import saved
 
-ICONS = {
-    "request": "gate",
-    "vote": "check",
-    "call": "tool",
-    "secret": "key",
-    "run": "branch",
-    "branch": "branch",
-    "checkpoint": "branch",
-    "policy": "shield",
-    "tool": "tool",
-    "person": "key",
-    "member": "users",
-    "team": "users",
-    "agent": "bot",
-    "key": "key",
-}
-TONES = {
-    "decided": "accent",
-    "failed": "bad",
-    "denied": "bad",
-    "unknown": "warn",
-    "revoked": "warn",
-    "stopped": "bad",
-}
-ACTORS = ("person", "agent", "policy", "timeout", "system")
-
-
-@dataclass(frozen=True)
-class Line:
-    """One event of the list."""
-
-    event: Event
-
-    @property
-    def icon(self) -> str:
-        """By what it is about."""
-        return ICONS.get(self.event.kind.partition(".")[0], "log")
-
-    @property
-    def tone(self) -> str:
-        """By what happened."""
-        verb = self.event.kind.partition(".")[2]
-        return next((tone for word, tone in TONES.items() if word in verb), "")
-
-    @property
-    def day(self) -> str:
-        """The day in UTC, for the group's heading."""
-        at = self.event.at.astimezone(UTC)
-        return f"{at.day} {at:%B %Y}, UTC"
-
-    @property
-    def leaf(self) -> str:
-        """The event's own hash."""
-        return bytes(self.event.leaf).hex()
+CHAPTER: Final = 200
+PAUSE: Final = timedelta(minutes=1)
+"""A story says how long nothing happened, from so long on."""
 
 
 @page(Action.AUDIT_READ)
@@ -82,27 +38,36 @@ def audit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """One page of events; `?event=` opens one of them."""
     given = request.GET
     before = given.get("before", "")
-    found = list_events(
+    filters = filters_of(given, caller.workspace_id)
+    opened = _opened(given.get("event", ""), caller)
+    words = words_of(given)
+    listed = search_events if filters.text else list_events
+    found = listed(workspace_id=caller.workspace_id, filters=filters, before=_cursor(before))
+    # Behind the reading, so that nobody's first entry is their own look.
+    looked(
         workspace_id=caller.workspace_id,
-        filters=filters_of(given),
-        before=int(before) if before.isascii() and before.isdecimal() and len(before) < 19 else None,
+        actor=actor(request, caller),
+        what=f"entry {opened.event.pk}"
+        if opened
+        else f"what fits “{words}”"
+        if words
+        else "the newest entries",
     )
     more = given.copy()
-    more["before"] = str(found.before)
-    opened = _opened(given.get("event", ""), caller)
+    more["before"] = found.next
     context = {
         "lines": [Line(event) for event in found.events],
         "given": given,
-        "kinds": kind_names(),
-        "actors": ACTORS,
-        "members": members_of(caller.workspace_id),
-        "more": more.urlencode() if found.before is not None else "",
+        "choices": choices(caller),
+        "saved": saved(caller, SavedView.Page.AUDIT, given),
+        "more": more.urlencode() if found.next else "",
+        "reached": found.reached,
         "is_first_page": not before,
-        "narrows": any(
-            given.get(name) for name in ("q", "kind", "actor", "who", "since", "until", "run", "request")
+        "narrows": bool(words),
+        "narrows_more": sum(
+            1 for name in ("actor", "agent", "tool", "team", "run", "request") if given.get(name)
         ),
         "opened": opened,
-        "body": _body(opened),
         "request_row": _request(opened),
         "lag": lag(caller.workspace_id),
         "proof": proof_of(opened.event) if opened else None,
@@ -111,20 +76,82 @@ def audit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     return show(request, caller, "web/audit.html", context, nav="audit")
 
 
-def filters_of(given: QueryDict) -> Filters:
-    """What the page's address asks for; what cannot be read asks for nothing."""
-    actor = given.get("actor", "")
-    until = _day(given.get("until", ""))
-    return Filters(
-        text=given.get("q", "")[:200].strip(),
-        kind=given.get("kind", "")[:60],
-        actor_kind=actor if actor in ACTORS else "",
-        actor_id=_uuid(given.get("who", "")),
-        run_id=_uuid(given.get("run", "")),
-        request_id=_uuid(given.get("request", "")),
-        since=_day(given.get("since", "")),
-        until=until + timedelta(days=1) if until else None,
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """One entry of a story, and how long nothing happened before it ("" when hardly)."""
+
+    line: Line
+    after: str
+
+
+def _run(caller: MemberCaller, run_id: uuid.UUID) -> tuple[Run, Target]:
+    row = (
+        Run.objects.select_related("agent__team").filter(workspace_id=caller.workspace_id, pk=run_id).first()
     )
+    if row is None:
+        raise NotFound
+    return row, Target(workspace_id=caller.workspace_id)
+
+
+def _member(caller: MemberCaller, member_id: uuid.UUID) -> tuple[Member, Target]:
+    rows = Member.objects.select_related("person").prefetch_related("teams")
+    row = rows.filter(workspace_id=caller.workspace_id, pk=member_id).first()
+    if row is None:
+        raise NotFound
+    return row, Target(workspace_id=caller.workspace_id)
+
+
+@page(Action.AUDIT_READ, of=_run)
+def run_story(request: HttpRequest, caller: MemberCaller, run: Run) -> HttpResponse:
+    """Everything on record about one run, from its beginning."""
+    what = f"the story of the run {run.pk}"
+    return _story(request, caller, Filters(run_id=run.pk), what, {"run": run, "find": f"run={run.pk}"})
+
+
+@page(Action.AUDIT_READ, of=_member)
+def person_story(request: HttpRequest, caller: MemberCaller, someone: Member) -> HttpResponse:
+    """Everything that somebody did, and that was done to them, from their beginning."""
+    what = f"the story of {someone.person.name}"
+    more = {"someone": someone, "find": f"who={someone.pk}"}
+    return _story(request, caller, Filters(about_id=someone.pk), what, more)
+
+
+def _story(
+    request: HttpRequest, caller: MemberCaller, filters: Filters, what: str, more: dict[str, object]
+) -> HttpResponse:
+    looked(workspace_id=caller.workspace_id, actor=actor(request, caller), what=what)
+    found = story(
+        workspace_id=caller.workspace_id,
+        filters=filters,
+        after=_cursor(request.GET.get("after", "")),
+        limit=CHAPTER,
+    )
+    context = {
+        "told": _told(found.events),
+        "next": found.next,
+        "is_first_page": not request.GET.get("after"),
+        **more,
+    }
+    return show(request, caller, "web/audit_story.html", context, nav="audit")
+
+
+def _told(events: Sequence[Event]) -> list[Told]:
+    told: list[Told] = []
+    for event in events:
+        gap = event.at - told[-1].line.event.at if told else timedelta(0)
+        told.append(
+            Told(line=Line(event), after=durations.length(gap.total_seconds()) if gap >= PAUSE else "")
+        )
+    return told
+
+
+def _cursor(text: str) -> str:
+    """A cursor of the list; what is none begins anew, as with an address that somebody kept from before."""
+    try:
+        place(text)
+    except Invalid:
+        return ""
+    return text
 
 
 def _opened(text: str, caller: MemberCaller) -> Line | None:
@@ -144,29 +171,6 @@ def _request(opened: Line | None) -> ReviewRequest | None:
     if opened is None or opened.event.request_id is None:
         return None
     return ReviewRequest.objects.filter(pk=opened.event.request_id).first()
-
-
-def _body(opened: Line | None) -> arguments.Arguments | None:
-    """What the event says, as rows; None for an erased one."""
-    if opened is None or opened.event.payload.erased_at is not None:
-        return None
-    tree = canonical.reread(opened.event.payload.body)
-    data = tree.get("data") if isinstance(tree, dict) else None
-    return arguments.rows(canonical.dumps(data))
-
-
-def _day(text: str) -> datetime | None:
-    try:
-        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) if text else None
-    except ValueError:
-        return None
-
-
-def _uuid(text: str) -> uuid.UUID | None:
-    try:
-        return uuid.UUID(text) if text else None
-    except ValueError:
-        return None
 
 
 def _without(given: QueryDict, name: str) -> str:

@@ -11,33 +11,33 @@ from reviewhub_agents import verify_audit, wire
 
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.audit.export import Bundle, export_one, export_range, export_selection
+from reviewhub.audit.plain import export_plain
 from reviewhub.gates.receipts import receipts_of
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.web.access import actor, page
-from reviewhub.web.audit import filters_of
+from reviewhub.web.audit_filters import DAYS, NAMES, filters_of, words_of
 from reviewhub.web.review import find
 
 VERIFIER: Final = Path(verify_audit.__file__)
-CHOOSING: Final = ("q", "kind", "actor", "who", "run", "request")
+TYPES: Final = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 
 
 @page(Action.AUDIT_READ)
 def export(request: HttpRequest, caller: MemberCaller) -> HttpResponseBase:
-    """The sealed record of the days that the filters of the page name; with another filter, the events that fit."""
-    filters = filters_of(request.GET)
-    chosen = {name: value for name in CHOOSING if (value := request.GET.get(name, "").strip())}
-    who = actor(request, caller)
+    """What fits the page's filters: `?as=csv`, `?as=jsonl`, or a bundle that proves itself.
+
+    A bundle without another filter than days has whole seals.
+    """
+    filters = filters_of(request.GET, caller.workspace_id)
+    form, words, who = request.GET.get("as", "bundle"), words_of(request.GET), actor(request, caller)
+    where = caller.workspace_id
     with transaction.atomic():
-        if not chosen:
-            bundle = export_range(
-                workspace_id=caller.workspace_id, actor=who, since=filters.since, until=filters.until
-            )
+        if form != "bundle":
+            bundle = export_plain(workspace_id=where, actor=who, filters=filters, words=words, form=form)
+        elif all(name in DAYS for name in NAMES if request.GET.get(name, "").strip()):
+            bundle = export_range(workspace_id=where, actor=who, since=filters.since, until=filters.until)
         else:
-            days = {name: request.GET[name] for name in ("since", "until") if request.GET.get(name)}
-            words = ", ".join(f"{name} {value[:200]}" for name, value in {**chosen, **days}.items())
-            bundle = export_selection(
-                workspace_id=caller.workspace_id, actor=who, filters=filters, words=words
-            )
+            bundle = export_selection(workspace_id=where, actor=who, filters=filters, words=words)
     return _download(bundle)
 
 
@@ -71,6 +71,7 @@ def receipts(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> 
 
 
 def _download(bundle: Bundle) -> StreamingHttpResponse:
-    answer = StreamingHttpResponse(bundle.lines, content_type="application/jsonl")
+    form = bundle.name.rpartition(".")[2]
+    answer = StreamingHttpResponse(bundle.lines, content_type=TYPES[form])
     answer["Content-Disposition"] = f'attachment; filename="{bundle.name}"'
     return answer

@@ -27,7 +27,19 @@ from reviewhub.web.forms import words
 # Page → the parameters of its address that a view keeps; where one is in the list and what is open are no part of it.
 KEPT: dict[str, tuple[str, ...]] = {
     SavedView.Page.QUEUE: ("q", "me", "mine", "free", "late", "state", "team", "risk", "tool", "agent"),
-    SavedView.Page.AUDIT: ("q", "kind", "actor", "who", "since", "until", "run", "request"),
+    SavedView.Page.AUDIT: (
+        "q",
+        "kind",
+        "actor",
+        "who",
+        "agent",
+        "tool",
+        "team",
+        "run",
+        "request",
+        "since",
+        "until",
+    ),
 }
 
 

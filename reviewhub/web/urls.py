@@ -85,6 +85,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("<slug:slug>/retention/rules", retention.change),
     path("<slug:slug>/retention/erase", retention.erase),
     path("<slug:slug>/audit", audit.audit),
+    path("<slug:slug>/audit/runs/<uuid:run_id>", audit.run_story),
+    path("<slug:slug>/audit/people/<uuid:member_id>", audit.person_story),
     path("<slug:slug>/audit/export", audit_proof.export),
     path("<slug:slug>/audit/<int:event>/proof", audit_proof.proof),
     path("<slug:slug>/audit/verify_audit.py", audit_proof.verifier),

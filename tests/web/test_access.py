@@ -61,6 +61,8 @@ PAGES: dict[str, tuple[str, str]] = {
     "retention/rules": ("post", "ok 403 403 403"),
     "retention/erase": ("post", "ok 403 403 403"),
     "audit": ("get", "ok 403 403 ok"),
+    "audit/runs/<uuid:run_id>": ("get", "ok 403 403 ok"),
+    "audit/people/<uuid:member_id>": ("get", "ok 403 403 ok"),
     "audit/export": ("get", "ok 403 403 ok"),
     "audit/<int:event>/proof": ("get", "ok 403 403 ok"),
     "audit/verify_audit.py": ("get", "ok 403 403 ok"),

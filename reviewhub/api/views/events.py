@@ -11,8 +11,9 @@ from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.permissions import Action, Target, require
 from reviewhub.api.authentication import caller_of
-from reviewhub.api.base import PersonView, answer
+from reviewhub.api.base import PersonView, actor_of, answer
 from reviewhub.audit.feed import MAX_LIMIT, feed
+from reviewhub.audit.looked import looked
 from reviewhub.audit.models import Event
 from reviewhub.core.errors import Invalid
 
@@ -34,6 +35,9 @@ class Events(PersonView):
         limit = _limit(request.query_params.get("limit", str(DEFAULT_LIMIT)))
         batch = feed(
             workspace_id=caller.workspace_id, after=request.query_params.get("after", ""), limit=limit
+        )
+        looked(
+            workspace_id=caller.workspace_id, actor=actor_of(request, caller), what="the entries as they come"
         )
         items = [event_out(event) for event in batch.events]
         return answer(wire.EventList(items=items, next=batch.cursor, more=batch.more))

@@ -1,0 +1,97 @@
+"""What the audit page is narrowed down to: read from an address, for the list, its exports and its saved views."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from reviewhub.accounts.models import Agent, Member, Team
+from reviewhub.accounts.permissions import MemberCaller, scope_of
+from reviewhub.accounts.queries import agents_of, agents_of_team, members_of, teams_of
+from reviewhub.audit.queries import Filters, kind_names
+from reviewhub.runs.queries import run_called
+from reviewhub.tools.queries import tool_names
+
+ACTORS: Final = ("person", "agent", "policy", "timeout", "system")
+DAYS: Final = ("since", "until")
+NAMES: Final = ("q", "kind", "actor", "who", "agent", "tool", "team", "run", "request", *DAYS)
+NOBODY: Final = uuid.UUID(int=0)
+"""What a filter asks for that names nothing: it finds nothing, where asking for everything would mislead."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """What the form offers."""
+
+    members: list[Member]
+    agents: list[Agent]
+    teams: list[Team]
+    tools: list[str]
+    kinds: list[str]
+    actors: tuple[str, ...] = ACTORS
+
+
+def choices(caller: MemberCaller) -> Choices:
+    """Everything of the workspace that entries may be about."""
+    scope = scope_of(caller)
+    return Choices(
+        members=list(members_of(caller.workspace_id)),
+        agents=list(agents_of(scope)),
+        teams=list(teams_of(caller.workspace_id)),
+        tools=tool_names(scope),
+        kinds=list(kind_names()),
+    )
+
+
+def filters_of(given: Mapping[str, Any], workspace_id: uuid.UUID) -> Filters:
+    """What an address asks for. Of a day, a kind of actor or an entry's number that is none nothing is asked."""
+    actor, until = given.get("actor", ""), _day(given.get("until", ""))
+    team = _named(given.get("team", ""))
+    return Filters(
+        text=given.get("q", "")[:200].strip(),
+        kind=given.get("kind", "")[:60],
+        actor_kind=actor if actor in ACTORS else "",
+        actor_id=_named(given.get("who", "")),
+        agent_id=_named(given.get("agent", "")),
+        tool=given.get("tool", "")[:200].strip(),
+        team_id=team,
+        agent_ids=agents_of_team(workspace_id, team) if team else (),
+        run_id=_run(given.get("run", "").strip(), workspace_id),
+        request_id=_named(given.get("request", "")),
+        since=_day(given.get("since", "")),
+        until=until + timedelta(days=1) if until else None,
+    )
+
+
+def words_of(given: Mapping[str, Any]) -> str:
+    """The filters for people and for the record."""
+    return ", ".join(f"{name} {value[:200]}" for name in NAMES if (value := given.get(name, "").strip()))
+
+
+def _run(text: str, workspace_id: uuid.UUID) -> uuid.UUID | None:
+    """A run by its id, or by the id that its agent gave it."""
+    if not text:
+        return None
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return run_called(workspace_id, text) or NOBODY
+
+
+def _named(text: str) -> uuid.UUID | None:
+    if not text:
+        return None
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return NOBODY
+
+
+def _day(text: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) if text else None
+    except ValueError:
+        return None
