@@ -8,7 +8,7 @@ Where things go: one small app per concept, and inside every app the same file r
 
 Imports go one way, each line may use what stands to its right or below:
 
-    api | web | live | ops -> retention -> hosting | insights -> gates -> reviews -> limits | standing
+    api | web | live | ops -> retention -> insights -> hosting -> gates -> reviews -> limits | standing
         -> resumptions -> deliveries -> verdicts -> toolcalls -> budgets -> checkpoints | policies -> plans | tools
         -> runs -> accounts -> audit -> core
 

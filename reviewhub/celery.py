@@ -29,6 +29,7 @@ SWEEPS = (
     "reviewhub.gates.tasks.verify_due",
     "reviewhub.deliveries.tasks.send_due",
     "reviewhub.insights.tasks.sweep",
+    "reviewhub.insights.tasks.raise_alarms",
     "reviewhub.audit.tasks.seal",
 )
 """What beat starts every SWEEP_SECONDS, and every worker once when it is ready."""
@@ -38,6 +39,8 @@ RESCUE = "reviewhub.hosting.tasks.rescue"
 RESCUE_SECONDS = 60
 RETENTION = "reviewhub.retention.tasks.sweep"
 RETENTION_SECONDS = 300
+FIGURES = "reviewhub.insights.tasks.roll_up"
+FIGURES_SECONDS = 60
 
 
 def _transport() -> dict[str, Any]:
@@ -102,6 +105,7 @@ app.conf.update(
         for name, seconds in {
             RESCUE: RESCUE_SECONDS,
             RETENTION: RETENTION_SECONDS,
+            FIGURES: FIGURES_SECONDS,
             **({BLOBS: BLOBS_SECONDS} if settings.BLOB_STORES else {}),
         }.items()
     },
@@ -127,5 +131,5 @@ def refuse_unguarded(**_: object) -> None:
 @worker_ready.connect
 def sweep_at_start(**_: object) -> None:
     """Looks at once for what was left behind while no worker ran."""
-    for name in SWEEPS:
+    for name in (*SWEEPS, FIGURES):
         app.send_task(name)

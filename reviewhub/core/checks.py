@@ -25,7 +25,8 @@ LAYERS = (
     ("resumptions",),
     ("reviews",),
     ("gates",),
-    ("hosting", "insights"),
+    ("hosting",),
+    ("insights",),
     ("retention",),
 )
 RANK = {app: rank for rank, row in enumerate(LAYERS) for app in row}

@@ -37,3 +37,12 @@ class BacktestEnded(Payload):
 class BacktestFailed(Payload):
     looked_at: int
     because: str
+
+
+@kind(
+    "alarm.raised",
+    says="Managers were told that {calls} calls ran without the approval that policy asks for; the first: {tool}",
+)
+class AlarmRaised(Payload):
+    calls: int
+    tool: str

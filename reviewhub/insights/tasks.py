@@ -1,4 +1,4 @@
-"""Celery entries of backtests."""
+"""Celery entries of backtests, figures and alarms."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import uuid
 
 from celery import shared_task
 
+from reviewhub.insights import raise_alarms as alarms
+from reviewhub.insights import roll_up as rolling
 from reviewhub.insights import sweep as sweeping
 from reviewhub.insights.nudge import nudge
 from reviewhub.insights.work_off import work_off
@@ -24,3 +26,15 @@ def backtest(backtest_id: str) -> bool:
 def sweep() -> int:
     """Hands out backtests that no worker has."""
     return sweeping.sweep()
+
+
+@shared_task(name="reviewhub.insights.tasks.roll_up")
+def roll_up() -> int:
+    """Brings the figures of days up to date."""
+    return rolling.roll_up()
+
+
+@shared_task(name="reviewhub.insights.tasks.raise_alarms")
+def raise_alarms() -> int:
+    """Tells managers of what ran although policy would have held or denied it."""
+    return alarms.raise_alarms()

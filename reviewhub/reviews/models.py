@@ -109,6 +109,9 @@ class ReviewRequest(Stateful):
             ),
             models.Index(fields=["workspace", "-number"], name="request_newest"),
             models.Index(fields=["branch"], name="request_branch"),
+            # What a day's figures are counted from.
+            models.Index(fields=["created_at"], name="request_created"),
+            models.Index(fields=["decided_at"], name="request_decided", condition=~Q(state="pending")),
             # How many requests of an agent wait.
             models.Index(fields=["agent", "kind"], name="request_waiting", condition=Q(state="pending")),
             # What people said last about exactly one call.
@@ -181,6 +184,7 @@ class Review(models.Model):
                 fields=["request", "member"], condition=Q(voided_at__isnull=True), name="review_one_vote"
             )
         ]
+        indexes = [models.Index(fields=["created_at"], name="review_created")]
 
     def __str__(self) -> str:
         return f"{self.name} {self.verdict}"
@@ -252,6 +256,7 @@ class PostReview(Stateful):
                 name="post_review_reviewed_at",
             )
         ]
+        indexes = [models.Index(fields=["workspace", "reviewed_at"], name="post_review_reviewed")]
 
     def __str__(self) -> str:
         return f"post-review {self.state}"

@@ -103,6 +103,12 @@ class ToolCall(Stateful):
             models.Index(fields=["branch", "-created_at"], name="call_branch"),
             models.Index(fields=["started_at"], name="call_started", condition=Q(state="started")),
             models.Index(fields=["workspace", "created_at"], name="call_workspace"),
+            # What ran although policy would have held or denied it.
+            models.Index(
+                fields=["workspace", "created_at"],
+                name="call_unapproved",
+                condition=Q(ran_without_approval=True),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -188,6 +194,12 @@ class Grant(Stateful):
                 | (~Q(state="consumed") & Q(consumed_at__isnull=True)),
                 name="grant_consumed_at",
             ),
+        ]
+        # What was allowed and did not run.
+        indexes = [
+            models.Index(
+                fields=["workspace", "created_at"], name="grant_unused", condition=~Q(state="consumed")
+            )
         ]
 
     def __str__(self) -> str:

@@ -31,6 +31,7 @@ ITEMS = (
     Item("queue", "Queue", "Queue", "inbox", Action.QUEUE_READ, "q"),
     Item("runs", "Runs", "Runs", "branch", Action.QUEUE_READ, "r"),
     Item("audit", "Audit log", "Audit", "log", Action.AUDIT_READ, "l"),
+    Item("insights", "Insights", "Insights", "chart", Action.INSIGHTS_READ, "i"),
     Item("policy", "Policy", "Policy", "shield", Action.POLICY_READ, "p"),
     Item("tools", "Tools", "Tools", "tool", Action.TOOLS_READ),
     Item("agents", "Agents and keys", "Agents", "bot", Action.AGENTS_READ),

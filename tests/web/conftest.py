@@ -55,6 +55,7 @@ def ids(cast: Cast) -> dict[str, Any]:
     )
     return {
         "<int:version>": 1,
+        "<slug:name>": "edits",
         "<int:event>": event.pk,
         "<int:number>": row.number,
         "<uuid:run_id>": row.run_id,

@@ -66,6 +66,8 @@ PAGES: dict[str, tuple[str, str]] = {
     "audit/export": ("get", "ok 403 403 ok"),
     "audit/<int:event>/proof": ("get", "ok 403 403 ok"),
     "audit/verify_audit.py": ("get", "ok 403 403 ok"),
+    "insights": ("get", "ok 403 403 ok"),
+    "insights/<slug:name>.csv": ("get", "ok 403 403 ok"),
     "policy": ("get", "ok ok ok ok"),
     "policy/edit": ("get", "ok 403 403 403"),
     "policy/publish": ("post", "ok 403 403 403"),

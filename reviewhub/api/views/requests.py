@@ -19,6 +19,7 @@ from reviewhub.api.base import PersonView, actor_of, answer, key_of, read, read_
 from reviewhub.api.problems import problem_of
 from reviewhub.core.errors import Forbidden, Invalid, NotFound, ReviewHubError
 from reviewhub.gates.receipts import receipts_of
+from reviewhub.insights.look import look
 from reviewhub.reviews.ask import ask
 from reviewhub.reviews.assurance import OneByOne, check_one_tool, lets_run
 from reviewhub.reviews.claim import claim
@@ -114,7 +115,8 @@ class OneRequest(RequestView):
     @extend_schema(responses=wire.RequestDetail)
     def get(self, request: Request, request_id: uuid.UUID) -> HttpResponse:
         """Everything that a decision rests on."""
-        row, _ = self.found(request, request_id, Action.REQUEST_READ)
+        row, caller = self.found(request, request_id, Action.REQUEST_READ)
+        look(row, caller)
         return answer(request_detail(row))
 
 

@@ -1,0 +1,41 @@
+"""What people found when they looked afterwards at actions that ran without waiting."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from datetime import date
+
+from django.db.models import Count
+from django.db.models.functions import TruncDay
+
+from reviewhub.insights.days import ONE, day_of, start_of
+from reviewhub.insights.figures import Asked
+from reviewhub.reviews.models import PostReview
+
+FINE = "fine"
+SEVERITIES = ("low", "medium", "high", "critical")
+
+
+def afterwards(asked: Asked) -> dict[date, Counter[str]]:
+    """By day: how many were `fine`, and how many were flagged, by severity."""
+    rows = PostReview.objects.filter(
+        workspace_id=asked.workspace_id,
+        reviewed_at__gte=start_of(asked.first),
+        reviewed_at__lt=start_of(asked.last) + ONE,
+        state__in=[FINE, "flagged"],
+    )
+    if asked.agent is not None:
+        rows = rows.filter(tool_call__agent=asked.agent)
+    if asked.tool:
+        rows = rows.filter(tool_call__tool_name=asked.tool)
+    found: dict[date, Counter[str]] = defaultdict(Counter)
+    counted = rows.annotate(day=TruncDay("reviewed_at")).values_list("day", "state", "severity")
+    for day, state, severity, many in counted.order_by().annotate(many=Count("id")):
+        found[day_of(day)][FINE if state == FINE else severity or "low"] += many
+    return dict(sorted(found.items()))
+
+
+def agreement(counts: Counter[str]) -> float | None:
+    """The share that was fine; None when nobody looked."""
+    whole = sum(counts.values())
+    return counts[FINE] / whole if whole else None

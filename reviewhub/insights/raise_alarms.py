@@ -1,0 +1,86 @@
+"""Tells the managers of a workspace, once for each call, that something ran although policy would have held it."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+
+from reviewhub.accounts.models import Member, Role, Workspace
+from reviewhub.audit.record import record
+from reviewhub.core.actors import SYSTEM
+from reviewhub.core.clock import now
+from reviewhub.deliveries.queue_email import queue_email
+from reviewhub.insights.kinds import AlarmRaised
+from reviewhub.insights.models import Alarm
+from reviewhub.toolcalls.models import ToolCall
+
+LOOKS_BACK = timedelta(days=2)
+MOST = 500
+"""Calls in one alarm."""
+NAMED = 10
+
+
+def raise_alarms() -> int:
+    """One e-mail to each manager and admin of a workspace about all new ones; of how many calls that was."""
+    rows = ToolCall.objects.filter(ran_without_approval=True, created_at__gte=now() - LOOKS_BACK)
+    untold = rows.exclude(pk__in=Alarm.objects.filter(raised_at__gte=now() - 2 * LOOKS_BACK).values("pk"))
+    by_workspace: dict[uuid.UUID, list[ToolCall]] = defaultdict(list)
+    for call in untold.select_related("agent").order_by("created_at", "id")[:MOST]:
+        by_workspace[call.workspace_id].append(call)
+    return sum(_raise(workspace, calls) for workspace, calls in by_workspace.items())
+
+
+@transaction.atomic
+def _raise(workspace_id: uuid.UUID, calls: Sequence[ToolCall]) -> int:
+    # Of two workers that found the same calls, the second fails here and tells nobody.
+    at = now()
+    mine = Alarm.objects.select_for_update().filter(pk__in=[call.pk for call in calls])
+    known = set(mine.values_list("pk", flat=True))
+    calls = [call for call in calls if call.pk not in known]
+    if not calls:
+        return 0
+    Alarm.objects.bulk_create([Alarm(tool_call=call, raised_at=at) for call in calls])
+    workspace = Workspace.objects.get(pk=workspace_id)
+    told = Member.objects.filter(
+        workspace=workspace, is_active=True, role__in=[Role.MANAGER, Role.ADMIN], person__is_active=True
+    )
+    subject, body = _mail(workspace, calls)
+    queue_email(
+        workspace=workspace,
+        to=list(told.order_by("person__email").values_list("person__email", flat=True)),
+        subject=subject,
+        body=body,
+    )
+    record(
+        "alarm.raised",
+        workspace_id=workspace_id,
+        actor=SYSTEM,
+        run_id=calls[0].run_id,
+        agent_id=calls[0].agent_id,
+        subject_id=calls[0].pk,
+        data=AlarmRaised(calls=len(calls), tool=calls[0].tool_name),
+    )
+    return len(calls)
+
+
+def _mail(workspace: Workspace, calls: Sequence[ToolCall]) -> tuple[str, str]:
+    """Subject and text; without arguments: a mailbox is no place for secrets."""
+    many = f"{len(calls)} calls" if len(calls) > 1 else "A call"
+    lines = [
+        f"    {call.created_at:%Y-%m-%d %H:%M} UTC  {call.tool_name}, agent {call.agent.name}\n"
+        f"    {settings.PUBLIC_URL}/{workspace.slug}/runs/{call.run_id}"
+        for call in calls[:NAMED]
+    ]
+    left = len(calls) - NAMED
+    more = f"\n\nand {left} more" if left > 0 else ""
+    body = (
+        f"{many} ran without the approval that the policy in force asks for. The agent said so afterwards:\n\n"
+        + "\n\n".join(lines)
+        + f"{more}\n\n{settings.PUBLIC_URL}/{workspace.slug}/insights\n"
+    )
+    return f"{many} ran without approval", body

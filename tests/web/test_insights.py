@@ -1,0 +1,177 @@
+"""The insights page: what it shows, what its files say, and that nothing in it is more than text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from reviewhub.accounts.models import Member
+from reviewhub.audit.models import Event
+from reviewhub.deliveries.models import Email
+from reviewhub.insights.models import Alarm, Look
+from reviewhub.insights.raise_alarms import raise_alarms
+from reviewhub.insights.roll_up import roll_up
+from reviewhub.reviews.models import PostReview, ReviewRequest
+from reviewhub.toolcalls.models import Decision, Grant, ToolCall
+from reviewhub.web.charts import Series, bars, count_ticks, plot, spark, stack, time_ticks
+from reviewhub.web.insights import FILES
+from tests.cast import Cast
+from tests.insights.asked import final
+from tests.web.make import waiting
+
+As = Callable[[Member], Client]
+HOSTILE = '=cmd"><script>alert(1)</script>\u202e'
+TODAY = datetime.now(UTC)
+AT = TODAY - timedelta(hours=30)
+
+
+def decided(cast: Cast, **given: Any) -> ReviewRequest:
+    return final(cast.support, **{"state": "approved", "at": AT, "by": cast.bob, "opened": 1.0} | given)
+
+
+def rows_of(client: Client, name: str, query: str = "") -> list[dict[str, str]]:
+    answer = client.get(f"/northwind/insights/{name}.csv?{query}")
+    assert answer.status_code == 200
+    assert answer.headers["Content-Disposition"].startswith(f'attachment; filename="{name}-')
+    return list(csv.DictReader(io.StringIO(answer.content.decode(), newline="")))
+
+
+def test_without_anything_every_card_says_so(cast: Cast, as_: As) -> None:
+    page = as_(cast.carol).get("/northwind/insights").content.decode()
+    for words in ("Nothing is counted yet", "Nothing was decided", "Nobody voted", "No edited call"):
+        assert words in page
+    assert all(rows_of(as_(cast.carol), name) is not None for name in FILES)
+
+
+def test_the_page_and_its_files_say_the_same(cast: Cast, as_: As) -> None:
+    for at, state in enumerate(("approved", "approved", "edited", "rejected")):
+        decided(cast, state=state, waited=60 * (at + 1))
+    decided(cast, state="expired", by=None)
+    roll_up()
+    client = as_(cast.carol)
+    page = client.get("/northwind/insights").content.decode()
+    (tool,) = rows_of(client, "outcomes-by-tool")
+    assert (tool["tool"], tool["ended"], tool["approved_share"]) == ("payments.refund_order", "5", "0.5")
+    assert float(tool["median_seconds"]) == pytest.approx(150, rel=0.01)
+    for words in ("50.0%", "20.0%", "2 m", "payments.refund_order", "Bob"):
+        assert words in page
+    (bob,) = rows_of(client, "reviewers")
+    assert (bob["person"], bob["votes"], bob["too_quick_share"]) == ("Bob", "4", "1.0")
+    assert sum(float(row["expired"]) for row in rows_of(client, "queue-by-hour")) > 0
+
+
+@pytest.mark.parametrize(
+    ("query", "ended"),
+    [
+        ("days=7", 2), ("tool=mail.send", 1), ("tool=no", 0), ("rule=Large refunds", 2), ("rule=-", 0),
+        ("agent=00000000-0000-7000-8000-000000000000", 0), ("agent=x", 2), ("days=31", 2), ("since=2020-99-01", 2),
+        ("since=2001-01-01&until=2001-02-01", 0), ("until=9999-12-31", 2), ("since=2030-01-01&until=2020-01-01", 0),
+    ],
+)  # fmt: skip
+def test_the_address_narrows(cast: Cast, as_: As, query: str, ended: int) -> None:
+    decided(cast)
+    decided(cast, tool="mail.send", agent="mailer")
+    roll_up()
+    client = as_(cast.carol)
+    assert sum(int(row["ended"]) for row in rows_of(client, "outcomes-by-agent", query)) == ended
+    assert client.get(f"/northwind/insights?{query}").status_code == 200
+
+
+def test_of_other_workspaces_nothing_is_shown(cast: Cast, as_: As) -> None:
+    decided(cast)
+    roll_up()
+    mallory = as_(cast.mallory)
+    for name in FILES:
+        assert "Bob" not in mallory.get(f"/contoso/insights/{name}.csv").content.decode()
+    assert "refund_order" not in mallory.get("/contoso/insights").content.decode()
+
+
+def test_hostile_words_stay_words(cast: Cast, as_: As) -> None:
+    cast.bob.person.name = HOSTILE
+    cast.bob.person.save()
+    decided(cast, tool=HOSTILE, agent=HOSTILE)
+    roll_up()
+    client = as_(cast.carol)
+    for by in ("tool", "agent", "rule", "team"):
+        page = client.get("/northwind/insights", {"by": by, "tool": HOSTILE}).content.decode()
+        assert "<script>alert" not in page
+        assert "\u202e" not in page.split("<main")[1]
+    for name, column in (("outcomes-by-tool", "tool"), ("reviewers", "person")):
+        (row,) = rows_of(client, name)
+        assert row[column] == f"'{HOSTILE}"
+
+
+def test_what_should_not_be_is_listed_and_managers_are_told_once(cast: Cast, as_: As) -> None:
+    ran, unused, again = (decided(cast).tool_call for _ in range(3))
+    ToolCall.objects.filter(pk=ran.pk).update(ran_without_approval=True)
+    for call in (unused, again):
+        made = Decision.objects.create(
+            workspace=cast.workspace, tool_call=call, type="approve", version=1, digest="d", by_kind="person",
+            decided_at=AT,
+        )  # fmt: skip
+        Grant.objects.create(
+            workspace=cast.workspace, tool_call=call, decision=made, version=1, digest="d", state="expired"
+        )
+    Grant.objects.create(
+        workspace=cast.workspace, tool_call=again, decision=made, version=1, digest="d", state="open"
+    )
+    assert (raise_alarms(), raise_alarms()) == (1, 0)
+    assert sorted(Email.objects.values_list("to", flat=True)) == ["alice@example.com", "carol@example.com"]
+    assert Event.objects.filter(kind="alarm.raised").count() == Alarm.objects.count() == 1
+    waiting(cast.support, kind="unknown", seconds=None)
+    found = rows_of(as_(cast.carol), "needs-a-look")
+    assert [(row["what"], row["run"]) for row in found[:2]] == [
+        ("ran without approval", str(ran.run_id)),
+        ("approved, never executed", str(unused.run_id)),
+    ]
+    assert [row["what"] for row in found[2:]] == ["outcome unknown"]
+    assert 'role="alert"' in as_(cast.carol).get("/northwind/insights").content.decode()
+
+
+def test_what_was_looked_at_afterwards(cast: Cast, as_: As) -> None:
+    for at in range(4):
+        PostReview.objects.create(
+            workspace=cast.workspace, tool_call=decided(cast).tool_call, drawn_because="x", reviewed_at=AT,
+            state="flagged" if at == 0 else "fine", severity="high" if at == 0 else "",
+        )  # fmt: skip
+    (row,) = rows_of(as_(cast.carol), "reviewed-afterwards")
+    assert (row["fine"], row["flagged_high"], row["agreement_share"]) == ("3", "1", "0.75")
+    assert "75.0%" in as_(cast.carol).get("/northwind/insights").content.decode()
+
+
+def test_a_look_is_noted_once_a_version_for_those_who_may_decide(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support)
+    where = f"/northwind/requests/{row.number}"
+    for who in (cast.dave, cast.carol, cast.mallory, cast.bob, cast.bob):
+        as_(who).get(where)
+    assert Look.objects.get().member == cast.bob
+    ReviewRequest.objects.filter(pk=row.pk).update(version=2)
+    as_(cast.bob).get(f"{where}/peek")
+    assert sorted(Look.objects.values_list("version", flat=True)) == [1, 2]
+
+
+def test_charts_escape_their_words_and_keep_to_their_frame() -> None:
+    says = {"ticks": [(0, "<0>"), (4, "4")], "across": ["<a>"], "says": '"><script>'}
+    for drawn in (
+        plot([Series("k1", "x", [1, None, 9, 2, None, 3])], **says),
+        bars([[("f1", 1), ("f4", 99)], []], **says),
+        stack([("f1", 0), ("f2", 3)], says=says["says"]),
+    ):
+        assert "<script>" not in drawn and "&lt;script&gt;" in drawn
+        assert "-" not in "".join(part for part in drawn.split('"') if part[:1] == "M")
+    assert spark([None, 1]) == "" and "nan" not in spark([2, 2, 2])
+    assert "nan" not in plot([], ticks=[(0, "0")], across=[], says="")
+
+
+@pytest.mark.parametrize("most", [0, 0.2, 1, 3, 3.1, 7, 28, 99, 1000, 123_456])
+def test_axes_hold_what_is_drawn(most: float) -> None:
+    for ticks in (count_ticks(most), time_ticks(most), time_ticks(most * 100)):
+        assert ticks[0] == 0 and len(ticks) == 4
+    assert count_ticks(most)[-1] >= most
+    assert time_ticks(most)[-1] >= most * 0.999
