@@ -227,7 +227,7 @@ def _statements(
         f" SELECT {id_.format('e')}, {id_.format('d')}, {cast_('member')}, '', {_VERDICT},"
         f" 1, 'sha256:0', '', '', '', '', '', {decided}, ''"
         f" FROM ({count}) AS numbers JOIN who ON who.n = numbers.n %% %(reviewers)s WHERE numbers.n %% 20 <> 19",
-        f"INSERT INTO insights_look (request_id, member_id, version, at)"
+        f"INSERT INTO insights_opening (request_id, member_id, version, at)"
         f" SELECT {id_.format('d')}, {cast_('member')}, 1, {created}"
         f" FROM ({count}) AS numbers JOIN who ON who.n = numbers.n %% %(reviewers)s WHERE numbers.n %% 4 <> 0",
     ]

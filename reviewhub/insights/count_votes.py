@@ -13,7 +13,7 @@ from django.db.models.functions import Length
 
 from reviewhub.insights.count_answers import BY_PEOPLE
 from reviewhub.insights.days import ONE, start_of
-from reviewhub.insights.models import Look, Voted
+from reviewhub.insights.models import Opening, Voted
 from reviewhub.insights.rubber import is_quick
 from reviewhub.insights.sketch import sketch
 from reviewhub.insights.streaks import streak
@@ -54,7 +54,7 @@ def _votes(since: datetime) -> Iterator[tuple[tuple[uuid.UUID, uuid.UUID], Vote]
             "verdict",
             "created_at",
             Subquery(
-                Look.objects.filter(**mine, version__lte=OuterRef("version"))
+                Opening.objects.filter(**mine, version__lte=OuterRef("version"))
                 .order_by("-version")
                 .values("at")[:1]
             ),
@@ -63,8 +63,8 @@ def _votes(since: datetime) -> Iterator[tuple[tuple[uuid.UUID, uuid.UUID], Vote]
             Subquery(of_call.values(size=Length("changes"))[:1]),
         )
     )
-    for workspace, member, verdict, at, looked, before, arguments, changes in rows.iterator():
-        seconds = None if looked is None else max(0.0, (at - looked).total_seconds())
+    for workspace, member, verdict, at, opened, before, arguments, changes in rows.iterator():
+        seconds = None if opened is None else max(0.0, (at - opened).total_seconds())
         # Who answered an earlier version need only read what changed since.
         yield (workspace, member), Vote(verdict, seconds, (arguments if before is None else changes) or 0)
 

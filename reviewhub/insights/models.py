@@ -81,7 +81,7 @@ class BacktestCall(models.Model):
         return f"{self.heading} {self.tool_call_id}"
 
 
-class Look(models.Model):
+class Opening(models.Model):
     """When somebody who may decide a request first had its page before them, at one version of its call.
 
     Kept for the figures alone: from then to the vote is the most that anybody can have read.
@@ -93,10 +93,10 @@ class Look(models.Model):
     at = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["request", "member", "version"], name="look_once")]
+        constraints = [models.UniqueConstraint(fields=["request", "member", "version"], name="opening_once")]
 
     def __str__(self) -> str:
-        return f"{self.member_id} looked at {self.request_id} v{self.version}"
+        return f"{self.member_id} opened {self.request_id} v{self.version}"
 
 
 class Slice(models.Model):

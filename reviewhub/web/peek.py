@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.core.clock import now
-from reviewhub.insights.look import look
+from reviewhub.insights.note_opening import note_opening
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.rows import Row
 from reviewhub.web.access import page
@@ -20,7 +20,7 @@ ARGUMENTS = 4
 @page(Action.REQUEST_READ, of=find)
 def peek(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
     """One request in short, as a fragment."""
-    look(row, caller)
+    note_opening(row, caller)
     shown = evidence(row, caller)
     top = shown.arguments.top(ARGUMENTS)
     more = len(shown.arguments.rows) + shown.arguments.left_out - len(top)

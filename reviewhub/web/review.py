@@ -20,7 +20,7 @@ from reviewhub.core.errors import NotFound
 from reviewhub.gates.explain import explain_call
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.hosting.unreadable import unreadable
-from reviewhub.insights.look import look
+from reviewhub.insights.note_opening import note_opening
 from reviewhub.reviews.deciders import deciders
 from reviewhub.reviews.holder import holder
 from reviewhub.reviews.look import lookers
@@ -125,7 +125,7 @@ def why(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpR
 @page(Action.REQUEST_READ, of=find)
 def review(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
     """One request. `?mode=` says which form is open."""
-    look(row, caller)
+    note_opening(row, caller)
     mode = request.GET.get("mode", "")
     typed = Typed(mode=mode, as_json=bool(request.GET.get("json")))
     return render_review(request, caller, row, typed=typed)

@@ -7,7 +7,7 @@ from typing import Any
 from unittest.mock import patch
 
 from reviewhub.accounts.models import Member, Team
-from reviewhub.insights.models import Look
+from reviewhub.insights.models import Opening
 from reviewhub.reviews.models import Review, ReviewRequest
 from tests.web.make import waiting
 
@@ -50,4 +50,4 @@ def vote(row: ReviewRequest, by: Member, verdict: str, *, at: datetime, opened: 
             request=row, member=by, name="", verdict=verdict, version=row.version, digest="sha256:0"
         )
     if opened is not None:
-        Look.objects.create(request=row, member=by, version=row.version, at=at - timedelta(seconds=opened))
+        Opening.objects.create(request=row, member=by, version=row.version, at=at - timedelta(seconds=opened))

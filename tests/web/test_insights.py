@@ -14,7 +14,7 @@ from django.test import Client
 from reviewhub.accounts.models import Member
 from reviewhub.audit.models import Event
 from reviewhub.deliveries.models import Email
-from reviewhub.insights.models import Alarm, Look
+from reviewhub.insights.models import Alarm, Opening
 from reviewhub.insights.raise_alarms import raise_alarms
 from reviewhub.insights.roll_up import roll_up
 from reviewhub.reviews.models import PostReview, ReviewRequest
@@ -145,15 +145,15 @@ def test_what_was_looked_at_afterwards(cast: Cast, as_: As) -> None:
     assert "75.0%" in as_(cast.carol).get("/northwind/insights").content.decode()
 
 
-def test_a_look_is_noted_once_a_version_for_those_who_may_decide(cast: Cast, as_: As) -> None:
+def test_an_opening_is_noted_once_a_version_for_those_who_may_decide(cast: Cast, as_: As) -> None:
     row = waiting(cast.support)
     where = f"/northwind/requests/{row.number}"
     for who in (cast.dave, cast.carol, cast.mallory, cast.bob, cast.bob):
         as_(who).get(where)
-    assert Look.objects.get().member == cast.bob
+    assert Opening.objects.get().member == cast.bob
     ReviewRequest.objects.filter(pk=row.pk).update(version=2)
     as_(cast.bob).get(f"{where}/peek")
-    assert sorted(Look.objects.values_list("version", flat=True)) == [1, 2]
+    assert sorted(Opening.objects.values_list("version", flat=True)) == [1, 2]
 
 
 def test_charts_escape_their_words_and_keep_to_their_frame() -> None:

@@ -19,7 +19,7 @@ from reviewhub.api.base import PersonView, actor_of, answer, key_of, read, read_
 from reviewhub.api.problems import problem_of
 from reviewhub.core.errors import Forbidden, Invalid, NotFound, ReviewHubError
 from reviewhub.gates.receipts import receipts_of
-from reviewhub.insights.look import look
+from reviewhub.insights.note_opening import note_opening
 from reviewhub.reviews.ask import ask
 from reviewhub.reviews.assurance import OneByOne, check_one_tool, lets_run
 from reviewhub.reviews.claim import claim
@@ -116,7 +116,7 @@ class OneRequest(RequestView):
     def get(self, request: Request, request_id: uuid.UUID) -> HttpResponse:
         """Everything that a decision rests on."""
         row, caller = self.found(request, request_id, Action.REQUEST_READ)
-        look(row, caller)
+        note_opening(row, caller)
         return answer(request_detail(row))
 
 
