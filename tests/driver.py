@@ -154,6 +154,14 @@ def call(tool: str = "refund", call_id: str = "call_1", **fields: Any) -> dict[s
     return {"call_id": call_id, "tool": tool, "arguments": {"order": "8812", "amount": "10.00"}, **fields}
 
 
+def observed(agent: AgentHttp, run: str, status: str = "succeeded", **fields: Any) -> str:
+    """A call of `run` that ran without asking; its id."""
+    outcome = {"status": status, **({"error": "It broke."} if status == "failed" else {})}
+    ran = {**call(**fields), "outcome": outcome}
+    told = {"tool_calls": [ran], "checkpoint": {"state": {"n": 1}}}
+    return str(agent.post(f"/runs/{run}/observations", told).ok(201)["tool_calls"][0]["id"])
+
+
 def policy(team: Team, *rules: dict[str, Any]) -> PolicyVersion:
     """Publishes rules in the team's workspace, as they are."""
     newest = PolicyVersion.objects.filter(workspace=team.workspace).count()

@@ -24,6 +24,7 @@ HEADINGS = {
     "RequestState": "Review request",
     "GrantState": "Grant",
     "PostReviewState": "Post-review",
+    "FollowUpState": "Follow-up",
     "ResumptionState": "Resumption",
     "DraftState": "Policy draft",
     "BacktestState": "Backtest",

@@ -108,6 +108,7 @@ _WATCHING: Final = frozenset(
         Action.PEOPLE_READ,
         Action.RETENTION_READ,
         Action.RUN_HOLD,
+        Action.POST_REVIEW_GRADE,
     }
 )
 # What answers for a team: only its members do these, whatever else their role allows.
@@ -120,7 +121,6 @@ _DECIDING: Final = frozenset(
         Action.PLAN_RESTORE,
         Action.RUN_RESUME,
         Action.RUN_START,
-        Action.POST_REVIEW_GRADE,
         Action.SECRET_REVEAL,
     }
 )
@@ -146,7 +146,7 @@ _ENDING: Final = frozenset({Action.RUN_CANCEL, Action.RUN_HALT, Action.STANDING_
 
 # Role → what it may do in the teams it belongs to, and what anywhere in its workspace.
 IN_OWN_TEAMS: Final[dict[str, frozenset[Action]]] = {
-    Role.REVIEWER: _SEEING | _TALKING | _DECIDING | _ENDING | {Action.VOTES_LEND},
+    Role.REVIEWER: _SEEING | _TALKING | _DECIDING | _ENDING | {Action.VOTES_LEND, Action.POST_REVIEW_GRADE},
     Role.MANAGER: frozenset(),
     Role.ADMIN: _DECIDING,
 }

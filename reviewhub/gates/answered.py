@@ -15,7 +15,6 @@ from reviewhub.core.display.masking import masked_text
 from reviewhub.gates.kinds import CallAllowed, CallDenied
 from reviewhub.gates.prepare import Prepared
 from reviewhub.reviews.asked import approval
-from reviewhub.reviews.draw import draw
 from reviewhub.reviews.request import request
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import Decision, Grant, ToolCall
@@ -41,8 +40,6 @@ def write_answers(
                 repeats=one.repeats,
             )
             request(call=call, run=run, agent=agent, asked=asked, actor=actor, at=now)
-        elif one.answer.action == "observe":
-            draw(call=call, because=one.answer.text, severity="")
 
 
 def _decide_at_once(pairs: Sequence[tuple[ToolCall, Prepared]], now: datetime, *, settled: bool) -> None:

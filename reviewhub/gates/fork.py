@@ -9,7 +9,7 @@ from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.permissions import Action
-from reviewhub.checkpoints.fork import beginning
+from reviewhub.checkpoints.fork import Beginning, beginning
 from reviewhub.checkpoints.fork import fork as fork_checkpoint
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import saved
@@ -45,27 +45,39 @@ def fork(*, checkpoint: Checkpoint, body: wire.ForkBody, key: str, actor: Actor)
         if kept.answer is not None:
             first = saved(uuid.UUID(kept.answer))
             return first.branch, first
-        # While its branch is locked nothing of the run is removed; the new branch then pins what it stands on.
-        lock_branch(checkpoint.branch_id)
-        still_may(actor, Action.CHECKPOINT_FORK, run_target(checkpoint.run))
-        branch, first = fork_checkpoint(
-            checkpoint=checkpoint,
-            name=body.branch,
-            changes=changes,
-            reason=body.reason,
-            actor=actor,
-            first=first_row,
-        )
-        carry_plan(
-            checkpoint=checkpoint,
-            to=branch,
-            choice=body.plan,
-            why=wire.PlanWhyKind.FORKED,
-            reason=body.reason,
-            actor=actor,
-        )
-        if branch.run.agent.runner == "hosted":
-            enqueue(branch=branch, pause=None, kind="hosted")
-        derive(branch.run_id)
+        branch, first = fork_here(checkpoint=checkpoint, body=body, first=first_row, actor=actor)
         kept.keep(status=201, answer=str(first.pk))
     return branch, first
+
+
+def fork_here(
+    *, checkpoint: Checkpoint, body: wire.ForkBody, first: Beginning, actor: Actor
+) -> tuple[Branch, Checkpoint]:
+    """The same in the caller's transaction, which holds no lock but that of branches of the run.
+
+    Args:
+        first: what `beginning` made, before the transaction.
+    """
+    # While its branch is locked nothing of the run is removed; the new branch then pins what it stands on.
+    lock_branch(checkpoint.branch_id)
+    still_may(actor, Action.CHECKPOINT_FORK, run_target(checkpoint.run))
+    branch, saved_first = fork_checkpoint(
+        checkpoint=checkpoint,
+        name=body.branch,
+        changes=[change.to_tree() for change in body.changes],
+        reason=body.reason,
+        actor=actor,
+        first=first,
+    )
+    carry_plan(
+        checkpoint=checkpoint,
+        to=branch,
+        choice=body.plan,
+        why=wire.PlanWhyKind.FORKED,
+        reason=body.reason,
+        actor=actor,
+    )
+    if branch.run.agent.runner == "hosted":
+        enqueue(branch=branch, pause=None, kind="hosted")
+    derive(branch.run_id)
+    return branch, saved_first

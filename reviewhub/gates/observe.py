@@ -30,7 +30,7 @@ from reviewhub.gates.set_aside import setting_aside
 from reviewhub.gates.unknown import open_unknown
 from reviewhub.gates.within_limits import take_all, within_limits
 from reviewhub.resumptions.acknowledge import acknowledge
-from reviewhub.reviews.draw import draw
+from reviewhub.reviews.draw import draw_sampled, draw_unasked
 from reviewhub.reviews.tell_undecided import tell_undecided
 from reviewhub.runs.fence import check
 from reviewhub.runs.models import Branch, Run
@@ -58,7 +58,7 @@ def observe(
     """Records calls that ran, with how they ended.
 
     What policy would have held or denied is stored all the same, marked as run without approval, and drawn for
-    post-review at once with high severity. What a rule observes is drawn, too.
+    post-review at once with high severity. Of what a rule observes a sample is drawn, too.
 
     Raises:
         Invalid, Superseded, StaleEpoch, RunEnded, StaleHead, NotAnyMore, AgentStopped, IdempotencyConflict: as for a
@@ -117,11 +117,13 @@ def _record(
     )
     take_all(calls=calls, weighings=weighings)
     for call, one, told in zip(calls, prepared, given, strict=True):
-        _end(branch, call, one, told, actor)
+        _end(run, branch, call, one, told, actor)
     return calls
 
 
-def _end(branch: Branch, call: ToolCall, one: Prepared, told: wire.ObservedCall, actor: Actor) -> None:
+def _end(
+    run: Run, branch: Branch, call: ToolCall, one: Prepared, told: wire.ObservedCall, actor: Actor
+) -> None:
     unasked = one.answer.action in ("require", "deny")
     fields: dict[str, Any] = {
         "ran_without_approval": unasked,
@@ -154,10 +156,22 @@ def _end(branch: Branch, call: ToolCall, one: Prepared, told: wire.ObservedCall,
         arguments=masked_text(one.proposal.arguments, one.tool.schema),
     )
     tell_undecided(call=call, undecided=one.answer.undecided, policy_version=one.answer.policy_version)
-    if unasked:
-        draw(call=call, because=f"It ran without approval. {one.answer.text}", severity="high")
-    elif one.answer.action == "observe":
-        draw(call=call, because=one.answer.text, severity="")
+    _look_later(run, call, one, unasked)
     if call.state == CallState.UNKNOWN:
         because = told.outcome.error or "The agent could not say whether it happened."
         open_unknown(locked=Locked(branch=branch, pause=None, call=call), because=because, actor=actor)
+
+
+def _look_later(run: Run, call: ToolCall, one: Prepared, unasked: bool) -> None:
+    # Of an unknown outcome people say what happened, and see the call then.
+    if not unasked and (call.sample_percent is None or call.state == CallState.UNKNOWN):
+        return
+    put = draw_unasked if unasked else draw_sampled
+    put(
+        call=call,
+        run=run,
+        agent=run.agent,
+        tool=one.tool,
+        arguments=one.proposal.arguments,
+        because=one.answer.text,
+    )

@@ -21,6 +21,7 @@ from reviewhub.core.errors import Conflict, ReviewHubError
 from reviewhub.core.transitions import move
 from reviewhub.gates.errors import BranchPaused, NotConsumed, OutcomeConflict
 from reviewhub.gates.kinds import CallEnded, CallLateOutcome
+from reviewhub.gates.look_later import look_later
 from reviewhub.gates.open_verdicts import open_verdicts
 from reviewhub.gates.present import outcome_out
 from reviewhub.gates.present_budget import with_warnings
@@ -206,7 +207,7 @@ def _fields(body: wire.OutcomeBody, digest: str) -> dict[str, Any]:
 
 
 def record_end(call: ToolCall, status: str, actor: Actor) -> None:
-    """The event of an ended call."""
+    """The event of an ended call; a sample of what nobody approved is drawn for a later look."""
     record(
         "call.ended",
         workspace_id=call.workspace_id,
@@ -223,3 +224,4 @@ def record_end(call: ToolCall, status: str, actor: Actor) -> None:
             outcome=call.outcome_digest,
         ),
     )
+    look_later(call)

@@ -109,6 +109,7 @@ def with_answer(one: Prepared, answer: Resolved) -> Prepared:
         state=STATE_OF[answer.action],
         policy_version=answer.policy_version,
         because=because_text(answer),
+        sample_percent=answer.sample_percent if answer.action == "observe" else None,
     )
     return replace(one, proposal=proposal, answer=answer)
 

@@ -80,7 +80,8 @@ class Rule(Data):
     """One line of a policy. `tool` is a glob (`*` any text, `?` one character); agent, its team and the environment
     None mean any. All of `when`, and the expression in CEL, have to hold.
 
-    For `require`, `team` with `approvals` is one stage, `stages` are several; `team` None means the agent's own.
+    For `require`, `team` with `approvals` is one stage, `stages` are several; `team` None means the agent's own. For
+    `observe`, `sample_percent` is how many in a hundred calls of low risk are drawn for a later look.
     """
 
     name: Name
@@ -104,6 +105,7 @@ class Rule(Data):
     typed_confirmation: bool = False
     remind_seconds: Seconds | None = None
     escalation: tuple[Escalation, ...] = Field(default=(), max_length=MOST_STEPS)
+    sample_percent: int = Field(default=100, ge=1, le=100)
     place: int | None = Field(default=None, ge=1, le=1_000_000)
 
     @model_validator(mode="after")
@@ -111,6 +113,10 @@ class Rule(Data):
         given = [name for name in _ONLY_REQUIRE if name in self.model_fields_set]
         if self.action != "require" and given:
             raise fault(f"/{given[0]}", f"{given[0]} belongs to the action require, not to {self.action}")
+        if self.action != "observe" and "sample_percent" in self.model_fields_set:
+            raise fault(
+                "/sample_percent", f"sample_percent belongs only to the action observe, not to {self.action}"
+            )
         if self.on_timeout == "allow" and self.deadline_seconds is None:
             raise fault("/deadline_seconds", "on_timeout allow needs deadline_seconds")
         if len(set(self.allowed_decisions)) != len(self.allowed_decisions):

@@ -47,7 +47,8 @@ class Answer:
     """What policy says to one call. `requirement` is set exactly when action is require.
 
     `position` counts the rules of a layer from 1; it and `rule` are None when nothing but the last line answered.
-    `text` is for people. `undecided` says which parts of policy could not be evaluated on this call.
+    `text` is for people. `undecided` says which parts of policy could not be evaluated on this call. `sample_percent`
+    is that of a rule that observes.
     """
 
     action: Action
@@ -60,6 +61,7 @@ class Answer:
     undecided: tuple[str, ...] = ()
     is_least: bool = False
     """No rule said whom to ask: the requirement is one approval of the agent's own team, and says nothing more."""
+    sample_percent: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,10 +271,7 @@ def _answer(rule: Rule, position: int, call: Call, undecided: Sequence[str] = ()
     if call.registered and not call.known and (rule.lets_run or rule.on_timeout == "allow"):
         held = (*held, CHANGED_SINCE)
     if rule.lets_run and not held:
-        text = f"Rule {rule.name} lets it run" + (
-            ", to be looked at later." if rule.action == "observe" else "."
-        )
-        return Answer(action=rule.action, text=text, rule=rule.name, position=position)
+        return _let_run(rule, position)
     requirement = _narrowed(_requirement(rule, call), call, held)
     because = (f"rule {rule.name} would let it run, but it is held", *held) if rule.lets_run else held
     return Answer(
@@ -284,6 +283,20 @@ def _answer(rule: Rule, position: int, call: Call, undecided: Sequence[str] = ()
         held_because=held,
         undecided=tuple(undecided),
         is_least=rule.lets_run,
+    )
+
+
+def _let_run(rule: Rule, position: int) -> Answer:
+    if rule.action != "observe":
+        text = f"Rule {rule.name} lets it run."
+        return Answer(action=rule.action, text=text, rule=rule.name, position=position)
+    share = "" if rule.sample_percent == 100 else f" in {rule.sample_percent} of 100 cases"
+    return Answer(
+        action="observe",
+        text=f"Rule {rule.name} lets it run, to be looked at later{share}.",
+        rule=rule.name,
+        position=position,
+        sample_percent=rule.sample_percent,
     )
 
 

@@ -22,7 +22,7 @@ from reviewhub.gates.rewrite_once import scope_of
 from reviewhub.hosting.models import Record
 from reviewhub.plans.models import PlanVersion, StepMark
 from reviewhub.resumptions.models import Failure
-from reviewhub.reviews.models import Comment, PostReview, Question, Review, ReviewRequest
+from reviewhub.reviews.models import Comment, FollowUp, PostReview, Question, Review, ReviewRequest
 from reviewhub.runs.models import Branch, Halt, Run
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
 from reviewhub.verdicts.models import Verdict
@@ -79,7 +79,11 @@ TEXTS: tuple[Texts, ...] = (
     Texts(_of(Question, "request__run_id", answer__isnull=False), {"answer": ""}),
     Texts(_of(Failure, "resumption__branch__run_id"), {"error": ""}),
     Texts(_of(Halt, "branch__run_id"), {"reason": ""}),
-    Texts(_of(PostReview, "tool_call__run_id"), {"note": ""}),
+    Texts(
+        _of(PostReview, "run_id"),
+        {"sentence": f'[["{ERASED}",0]]', "plain_sentence": ERASED, "note": ""},
+    ),
+    Texts(_of(FollowUp, "post_review__run_id"), {"note": "", "done_note": ""}),
     Texts(_of(Verdict, "run_id"), {"detail": "", "contradicts": ""}),
 )
 
@@ -92,7 +96,7 @@ def forget_names(run: Run) -> None:
 
 
 def forget_mails(run: Run) -> int:
-    """Removes the e-mails about the run's requests from the outbox, sent or not; how many."""
+    """Removes the e-mails about the run's requests and later looks from the outbox, sent or not; how many."""
     gone = 0
     for address, named in _addresses(run):
         rows = Email.objects.filter(workspace_id=run.workspace_id, body__contains=address)
@@ -108,10 +112,13 @@ def forget_mail_files(run: Run) -> int:
 
 
 def _addresses(run: Run) -> list[tuple[str, re.Pattern[str]]]:
-    """The address of each of the run's requests, and what finds it and no longer one."""
-    start = f"{settings.PUBLIC_URL}/{run.workspace.slug}/requests/"
+    """The address of each of the run's requests and later looks, and what finds it and no longer one."""
+    start = f"{settings.PUBLIC_URL}/{run.workspace.slug}"
     numbers = ReviewRequest.objects.filter(run=run).values_list("number", flat=True)
-    return [(f"{start}{number}", re.compile(rf"{re.escape(start)}{number}(?![0-9])")) for number in numbers]
+    looks = PostReview.objects.filter(run=run).values_list("tool_call_id", flat=True)
+    named = [f"{start}/requests/{number}" for number in numbers]
+    named += [f"{start}/post-review/{call}" for call in looks]
+    return [(one, re.compile(rf"{re.escape(one)}(?![0-9a-f])")) for one in named]
 
 
 def forget_answers(run: Run) -> int:

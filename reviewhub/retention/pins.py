@@ -11,8 +11,8 @@ from django.db.models import QuerySet
 
 from reviewhub.checkpoints.models import Pin
 from reviewhub.resumptions.models import Resumption
-from reviewhub.reviews.models import PostReview, ReviewRequest
-from reviewhub.reviews.states import PostReviewState, RequestState
+from reviewhub.reviews.models import FollowUp, PostReview, ReviewRequest
+from reviewhub.reviews.states import FollowUpState, PostReviewState, RequestState
 from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import Pause, ToolCall
 from reviewhub.toolcalls.states import CallState, PauseState
@@ -38,9 +38,9 @@ class Pins:
 def pins_of(run_id: uuid.UUID) -> Pins:
     """What holds checkpoints of a run.
 
-    Needed: where a pause waits, a call is not over, a request is pending, a waking is due, or a look afterwards is
-    still to come; and explicit pins. Pinned: the head of each branch, each point that a branch was forked from, and
-    each point on which people decided, which the record names.
+    Needed: where a pause waits, a call is not over, a request is pending, a waking is due, a look afterwards is
+    still to come, or something follows a flag; and explicit pins. Pinned: the head of each branch, each point that a
+    branch was forked from, and each point on which people decided, which the record names.
     """
     branches = Branch.objects.filter(run_id=run_id).values_list("head", "fork_of")
     asked = ReviewRequest.objects.filter(run_id=run_id)
@@ -57,8 +57,9 @@ def open_things(run_id: uuid.UUID) -> list[str]:
         "tool calls that are not over": ToolCall.objects.filter(run_id=run_id, state__in=OPEN_CALLS).count(),
         "wakings": Resumption.objects.open().filter(branch__run_id=run_id).count(),
         "looks afterwards that are still to come": PostReview.objects.filter(
-            tool_call__run_id=run_id, state=PostReviewState.DRAWN
+            run_id=run_id, state=PostReviewState.DRAWN
         ).count(),
+        "follow-ups of a flag": _following(run_id).count(),
     }
     return [f"{count} {words}" for words, count in counts.items() if count]
 
@@ -68,15 +69,21 @@ def _needed(run_id: uuid.UUID) -> chain[Any]:
     calls = ToolCall.objects.filter(run_id=run_id, state__in=OPEN_CALLS)
     pending = ReviewRequest.objects.filter(run_id=run_id, state=RequestState.PENDING)
     wakings = Resumption.objects.open().filter(branch__run_id=run_id)
-    drawn = PostReview.objects.filter(tool_call__run_id=run_id, state=PostReviewState.DRAWN)
+    drawn = PostReview.objects.filter(run_id=run_id, state=PostReviewState.DRAWN)
     return chain(
         _at(waiting, "checkpoint"),
         _at(calls, "checkpoint", "pause__checkpoint"),
         _at(pending, "tool_call__checkpoint", "tool_call__pause__checkpoint"),
         _at(wakings, "pause__checkpoint"),
         _at(drawn, "tool_call__checkpoint"),
+        _at(_following(run_id), "post_review__tool_call__checkpoint"),
         _at(Pin.objects.filter(run_id=run_id), "checkpoint"),
     )
+
+
+def _following(run_id: uuid.UUID) -> QuerySet[FollowUp]:
+    """What follows a flag and is still open."""
+    return FollowUp.objects.filter(post_review__run_id=run_id, state=FollowUpState.OPEN)
 
 
 def _at(rows: QuerySet[Any], *names: str) -> chain[Any]:

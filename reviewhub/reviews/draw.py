@@ -2,25 +2,81 @@
 
 from __future__ import annotations
 
+from reviewhub.accounts.models import Agent
 from reviewhub.audit.record import record
 from reviewhub.core.actors import SYSTEM
+from reviewhub.core.display.sentence import pack, plain, sentence
+from reviewhub.reviews.asked import risk
 from reviewhub.reviews.kinds import PostReviewDrawn
 from reviewhub.reviews.models import PostReview
+from reviewhub.reviews.request import RANK
+from reviewhub.reviews.sampling import Draw, sampled
+from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import ToolCall
+from reviewhub.toolcalls.states import CallState
+from reviewhub.tools.models import Tool
+
+UNASKED = 4
+"""The rank of what ran without the approval that it needed."""
+LONGEST = 400
 
 
-def draw(*, call: ToolCall, because: str, severity: str) -> PostReview:
-    """Puts one call into post-review, in the caller's transaction."""
-    made = PostReview.objects.create(
-        workspace_id=call.workspace_id, tool_call=call, drawn_because=because[:200], severity=severity
+def draw_unasked(
+    *, call: ToolCall, run: Run, agent: Agent, tool: Tool, arguments: str, because: str
+) -> PostReview:
+    """Puts a call that ran though policy would have held or denied it into post-review, in the caller's transaction."""
+    drawn = Draw(because=f"It ran without approval. {because}", severity="high")
+    level = risk(tool=tool, effect=call.effect, failed_checks=0)
+    return _draw(call, run, agent, tool, arguments, drawn, level, UNASKED)
+
+
+def draw_sampled(
+    *, call: ToolCall, run: Run, agent: Agent, tool: Tool, arguments: str, because: str
+) -> PostReview | None:
+    """Puts a call that a rule observes into post-review if it is drawn (`sampling`), in the caller's transaction."""
+    level = risk(tool=tool, effect=call.effect, failed_checks=0)
+    drawn = sampled(
+        call_id=call.pk,
+        percent=call.sample_percent or 0,
+        risk=level,
+        failed=call.state == CallState.FAILED,
+        because=because,
     )
-    record(
-        "post_review.drawn",
-        workspace_id=call.workspace_id,
-        actor=SYSTEM,
-        run_id=call.run_id,
-        agent_id=call.agent_id,
-        subject_id=call.pk,
-        data=PostReviewDrawn(tool=call.tool_name, because=because, severity=severity),
+    return _draw(call, run, agent, tool, arguments, drawn, level, RANK[level]) if drawn else None
+
+
+def _draw(
+    call: ToolCall, run: Run, agent: Agent, tool: Tool, arguments: str, drawn: Draw, level: str, rank: int
+) -> PostReview:
+    said = sentence(tool=tool.name, arguments_text=arguments, template=tool.sentence, schema=tool.schema)
+    made, is_new = PostReview.objects.get_or_create(
+        tool_call=call,
+        defaults={
+            "workspace_id": call.workspace_id,
+            "run": run,
+            "agent": agent,
+            "tool_name": call.tool_name,
+            "agent_name": agent.name,
+            "environment": run.environment,
+            "risk": level,
+            "rank": rank,
+            "sentence": pack(said),
+            "plain_sentence": plain(said),
+            "drawn_because": drawn.because[:LONGEST],
+            "severity": drawn.severity,
+            "percent": drawn.percent,
+            "number": drawn.number,
+        },
     )
+    # A call that failed and was tried again is there already: it is looked at once, as it is then.
+    if is_new:
+        record(
+            "post_review.drawn",
+            workspace_id=call.workspace_id,
+            actor=SYSTEM,
+            run_id=call.run_id,
+            agent_id=call.agent_id,
+            subject_id=call.pk,
+            data=PostReviewDrawn(tool=call.tool_name, because=made.drawn_because, severity=drawn.severity),
+        )
     return made

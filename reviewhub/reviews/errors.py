@@ -1,4 +1,4 @@
-"""Why a decision on a request was not taken."""
+"""Why a decision on a request, or a verdict on what ran unasked, was not taken."""
 
 from __future__ import annotations
 
@@ -17,6 +17,24 @@ class AlreadyDecided(Conflict):
     code = "already_decided"
 
 
+class AlreadyLookedAt(Conflict):
+    """Somebody else has looked at this already."""
+
+    code = "already_decided"
+
+
+class NotFlagged(Conflict):
+    """Only what is flagged has a follow-up."""
+
+    code = "not_flagged"
+
+
+class HasFollowUps(Conflict):
+    """Something followed this flag, so it stays."""
+
+    code = "has_follow_ups"
+
+
 class AlreadyVoted(Conflict):
     """You have said so already; a vote counts once."""
 
@@ -24,7 +42,7 @@ class AlreadyVoted(Conflict):
 
 
 class RunErased(Conflict):
-    """What the run of this request held was erased; nothing is added to it any more."""
+    """What this run held was erased; nothing is added to it any more."""
 
     code = "run_erased"
 

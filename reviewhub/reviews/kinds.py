@@ -181,3 +181,62 @@ class PostReviewDrawn(Payload):
     tool: str
     because: str
     severity: str
+
+
+@kind("post_review.graded", says="{actor} looked at a call of {tool} afterwards: {verdict}{how}")
+class PostReviewGraded(Payload):
+    """`checkpoint` is the hash of the state that the call stood on."""
+
+    tool: str
+    digest: str
+    verdict: str
+    severity: str
+    note: str
+    checkpoint: str
+
+    @property
+    def how(self) -> str:
+        """Severity and note, in words."""
+        return (f", {self.severity} severity" if self.severity else "") + (
+            f" ({self.note})" if self.note else ""
+        )
+
+
+@kind("post_review.reopened", says="{actor} took the verdict on a call of {tool} back: it was {verdict}")
+class PostReviewReopened(Payload):
+    tool: str
+    verdict: str
+    severity: str
+    note: str
+
+
+@kind("post_review.followed_up", says="{actor} {did} after a flag on a call of {tool}")
+class PostReviewFollowedUp(Payload):
+    tool: str
+    follow_up: str
+    to: str
+    branch: str
+    rule: str
+    note: str
+
+    @property
+    def did(self) -> str:
+        """What was done, in words."""
+        return {
+            "notify": f"told {self.to or 'nobody, for nobody is there,'}",
+            "draft_rule": f"suggested the guardrail {self.rule}",
+            "fork": f"made the corrective branch {self.branch}",
+            "escalate": f"handed it on to {self.to}",
+        }[self.follow_up]
+
+
+@kind("post_review.follow_up_closed", says="{actor} closed what followed a flag on a call of {tool}{how}")
+class FollowUpClosed(Payload):
+    tool: str
+    follow_up: str
+    note: str
+
+    @property
+    def how(self) -> str:
+        """Its note, in words."""
+        return f": {self.note}" if self.note else ""

@@ -12,7 +12,7 @@ from reviewhub_agents.wire.fields import time_text
 from reviewhub.core.clock import DbNow
 from reviewhub.core.errors import NotFound
 from reviewhub.reviews.errors import AlreadyDecided, Changed, Expired, RunErased
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.models import PostReview, ReviewRequest
 from reviewhub.reviews.states import RequestState
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.locks import Locked, lock, lock_call
@@ -27,6 +27,13 @@ class LockedRequest(Locked):
     request: ReviewRequest
 
 
+@dataclass
+class LockedPostReview(Locked):
+    """Branch, pause (if there is one), call and its later look, all locked."""
+
+    row: PostReview
+
+
 def lock_request(request_id: uuid.UUID) -> LockedRequest:
     """The request as it is now, locked below its branch, pause and call.
 
@@ -39,6 +46,19 @@ def lock_request(request_id: uuid.UUID) -> LockedRequest:
     above = lock_call(call_id)
     row = lock(ReviewRequest.objects.filter(pk=request_id)).get()
     return LockedRequest(branch=above.branch, pause=above.pause, call=above.call, request=row)
+
+
+def lock_post_review(call_id: uuid.UUID) -> LockedPostReview:
+    """The later look at a call as it is now, locked below the call, its pause and its branch.
+
+    Raises:
+        NotFound: there is no such call, or it was not drawn.
+    """
+    above = lock_call(call_id)
+    row = lock(PostReview.objects.filter(tool_call_id=call_id)).first()
+    if row is None:
+        raise NotFound
+    return LockedPostReview(branch=above.branch, pause=above.pause, call=above.call, row=row)
 
 
 def check_open(row: ReviewRequest) -> None:
@@ -59,8 +79,8 @@ def check_open(row: ReviewRequest) -> None:
         raise Expired(state=row.state, deadline_at=time_text(row.deadline_at) if row.deadline_at else None)
 
 
-def check_not_erased(row: ReviewRequest) -> None:
-    """Refuses to add anything to a request whose run was erased; the caller holds the lock of its branch.
+def check_not_erased(row: ReviewRequest | PostReview) -> None:
+    """Refuses to add anything to something whose run was erased; the caller holds the lock of its branch.
 
     What is written while an erasure is under way is erased with the rest: it takes the same lock, step by step.
 

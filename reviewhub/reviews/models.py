@@ -10,7 +10,13 @@ from django.db.models import Q
 from reviewhub.accounts.models import Agent, Member, Team, Workspace
 from reviewhub.core.ids import uuid7
 from reviewhub.core.transitions import Stateful
-from reviewhub.reviews.states import PostReviewState, RequestState
+from reviewhub.reviews.states import (
+    SEVERITIES,
+    FollowUpKind,
+    FollowUpState,
+    PostReviewState,
+    RequestState,
+)
 from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.tools.models import Risk
@@ -235,16 +241,32 @@ class Question(models.Model):
 
 
 class PostReview(Stateful):
-    """The later review of an action that ran without waiting."""
+    """The later review of an action that ran without waiting, with everything that the list shows."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
     tool_call = models.OneToOneField(ToolCall, on_delete=models.PROTECT, related_name="post_review")
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="post_reviews")
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="+")
+    tool_name = models.CharField(max_length=200)
+    agent_name = models.CharField(max_length=120)
+    environment = models.CharField(max_length=40)
+    risk = models.CharField(max_length=8, choices=Risk.choices)
+    # What the list sorts by: 0 low to 3 critical, 4 for what ran without the approval that it needed.
+    rank = models.PositiveSmallIntegerField()
+    # As those of a request.
+    sentence = models.TextField()
+    plain_sentence = models.TextField()
     state = models.CharField(max_length=8, choices=PostReviewState.choices, default=PostReviewState.DRAWN)
-    drawn_because = models.CharField(max_length=200)
+    drawn_because = models.CharField(max_length=400)
+    # Of a hundred such calls so many are drawn, and this one's number among them, see `sampling`; none for what was
+    # drawn whatever its number is.
+    percent = models.PositiveSmallIntegerField(default=100)
+    number = models.PositiveSmallIntegerField(null=True)
     severity = models.CharField(max_length=8, blank=True)
     note = models.TextField(blank=True)
     member = models.ForeignKey(Member, null=True, on_delete=models.PROTECT, related_name="+")
+    member_name = models.CharField(max_length=200, blank=True)
     drawn_at = models.DateTimeField(auto_now_add=True)
     reviewed_at = models.DateTimeField(null=True)
 
@@ -254,9 +276,72 @@ class PostReview(Stateful):
                 condition=Q(state="drawn", reviewed_at__isnull=True)
                 | (~Q(state="drawn") & Q(reviewed_at__isnull=False)),
                 name="post_review_reviewed_at",
-            )
+            ),
+            models.CheckConstraint(condition=Q(state__in=PostReviewState.values), name="post_review_state"),
+            models.CheckConstraint(
+                condition=~Q(state="flagged") | Q(severity__in=SEVERITIES), name="post_review_severity"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["workspace", "-rank", "id"], name="post_review_triage", condition=Q(state="drawn")
+            ),
+            models.Index(
+                fields=["agent", "-rank", "id"], name="post_review_agent", condition=Q(state="drawn")
+            ),
+            models.Index(
+                fields=["workspace", "state", "-reviewed_at", "-id"],
+                name="post_review_done",
+                condition=~Q(state="drawn"),
+            ),
         ]
         indexes = [models.Index(fields=["workspace", "reviewed_at"], name="post_review_reviewed")]
 
     def __str__(self) -> str:
         return f"post-review {self.state}"
+
+
+class FollowUp(Stateful):
+    """What came of a flag. A mail and a fork are done when they are made; what is handed on, and a rule that is
+    suggested, stay open until somebody closes them."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
+    post_review = models.ForeignKey(PostReview, on_delete=models.PROTECT, related_name="follow_ups")
+    kind = models.CharField(max_length=10, choices=FollowUpKind.choices)
+    state = models.CharField(max_length=8, choices=FollowUpState.choices)
+    member = models.ForeignKey(Member, on_delete=models.PROTECT, related_name="+")
+    name = models.CharField(max_length=200)
+    # To whom it was handed on, or who was written to, in words.
+    to = models.ForeignKey(Member, null=True, on_delete=models.PROTECT, related_name="+")
+    to_names = models.CharField(max_length=400, blank=True)
+    branch = models.ForeignKey(Branch, null=True, on_delete=models.PROTECT, related_name="+")
+    # The guardrail that is suggested, as JSON of the policy's text.
+    rule = models.TextField(blank=True)
+    note = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    done_at = models.DateTimeField(null=True)
+    done_by_name = models.CharField(max_length=200, blank=True)
+    done_note = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state="open", done_at__isnull=True) | Q(state="done", done_at__isnull=False),
+                name="follow_up_done_at",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind__in=["escalate", "draft_rule"]) | Q(state="done"),
+                name="follow_up_open_kinds",
+            ),
+            models.CheckConstraint(condition=Q(kind="escalate") | Q(to__isnull=True), name="follow_up_to"),
+            models.UniqueConstraint(
+                fields=["post_review", "kind"], condition=Q(state="open"), name="follow_up_open_once"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["workspace", "id"], name="follow_up_open", condition=Q(state="open")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.state}"

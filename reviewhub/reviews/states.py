@@ -28,12 +28,32 @@ class PostReviewState(TextChoices):
     SKIPPED = "skipped"
 
 
+class FollowUpKind(TextChoices):
+    """What a flag may lead to."""
+
+    NOTIFY = "notify"
+    DRAFT_RULE = "draft_rule"
+    FORK = "fork"
+    ESCALATE = "escalate"
+
+
+class FollowUpState(TextChoices):
+    OPEN = "open"
+    DONE = "done"
+
+
+SEVERITIES = ("low", "medium", "high")
 FINAL = frozenset(RequestState.values) - {"pending"}
 REQUEST_EDGES: Edges = {"pending": FINAL, **{state: frozenset() for state in sorted(FINAL)}}
 POST_REVIEW_EDGES: Edges = {
     "drawn": frozenset({"fine", "flagged", "skipped"}),
-    "fine": frozenset(),
-    "flagged": frozenset(),
-    "skipped": frozenset(),
+    "fine": frozenset({"drawn"}),
+    "flagged": frozenset({"drawn"}),
+    "skipped": frozenset({"drawn"}),
 }
-TABLES = ((RequestState, REQUEST_EDGES), (PostReviewState, POST_REVIEW_EDGES))
+FOLLOW_UP_EDGES: Edges = {"open": frozenset({"done"}), "done": frozenset()}
+TABLES = (
+    (RequestState, REQUEST_EDGES),
+    (PostReviewState, POST_REVIEW_EDGES),
+    (FollowUpState, FOLLOW_UP_EDGES),
+)

@@ -8,7 +8,7 @@ from reviewhub.accounts.permissions import Action, Caller, Target, require
 from reviewhub.checkpoints.addressed import addressed, run_of
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.errors import NotFound
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.models import PostReview, ReviewRequest
 from reviewhub.runs.models import Run
 
 
@@ -20,6 +20,13 @@ def request_target(row: ReviewRequest) -> Target:
         team_ids=teams,
         agent_id=row.agent_id,
         asks_managers=row.asks_managers,
+    )
+
+
+def post_review_target(row: PostReview) -> Target:
+    """What ran unasked belongs to its agent's team."""
+    return Target(
+        workspace_id=row.workspace_id, team_ids=frozenset({row.agent.team_id}), agent_id=row.agent_id
     )
 
 

@@ -74,6 +74,8 @@ class ToolCall(Stateful):
     policy_version = models.PositiveIntegerField(default=0)
     because = models.TextField(default="{}")
     ran_without_approval = models.BooleanField(default=False)
+    # How many in a hundred such calls the rule that observes it wants looked at; none for what no such rule let run.
+    sample_percent = models.PositiveSmallIntegerField(null=True)
     attempt = models.PositiveIntegerField(default=0)
     idempotency_key = models.CharField(max_length=80)
     started_at = models.DateTimeField(null=True)

@@ -28,6 +28,7 @@ class Proposal:
     state: str = CallState.PROPOSED
     policy_version: int = 0
     because: str = "{}"
+    sample_percent: int | None = None
 
 
 def propose(
@@ -95,6 +96,7 @@ def _call(
         claims=proposal.claims,
         policy_version=proposal.policy_version,
         because=proposal.because,
+        sample_percent=proposal.sample_percent,
         # The same for every attempt of this occurrence: what the tool's owner deduplicates by.
         idempotency_key=f"rh-{made}",
     )

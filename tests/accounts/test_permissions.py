@@ -92,7 +92,7 @@ TABLE = {
     Action.CHECKPOINT_REWRITE: ("rA", "", ""),
     Action.CHECKPOINT_PIN: ("rmaA", "maA", "rmaA"),
     Action.PLAN_RESTORE: ("rA", "", ""),
-    Action.POST_REVIEW_GRADE: ("rA", "", ""),
+    Action.POST_REVIEW_GRADE: ("rmaA", "maA", "rmaA"),
     Action.QUESTION_ANSWER: ("g", "", "g"),
     Action.SECRET_REVEAL: ("rA", "", ""),
     Action.AUDIT_READ: ("maA", "maA", "maA"),

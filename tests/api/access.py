@@ -97,6 +97,15 @@ ACCESS: dict[str, Row] = {
     "POST runs/<uuid:run>/resume": Row("b", {"reason": "it was nothing"}),
     "POST runs/<uuid:run>/limits": Row("b", {"seconds": 3600, "reason": "an hour is enough"}),
     "POST branches/<uuid:branch>/retry": Row("b", {"reason": "the provider is back"}),
+    "GET observations": Row("bdcam"),
+    "POST observations/grade": Row(
+        "bdcam", {"grades": [{"observation": "{observation}", "verdict": "skipped"}]}
+    ),
+    "GET observations/<uuid:observation>": Row("bca"),
+    "POST observations/<uuid:observation>/grade": Row("bca", {"verdict": "fine"}),
+    "POST observations/<uuid:observation>/follow-up": Row("bca", {"kind": "notify"}),
+    "POST observations/<uuid:observation>/reopen": Row("bca"),
+    "POST follow-ups/<uuid:follow_up>/close": Row("bca", {"note": "seen to"}),
     "GET standing-approvals": Row("bdcam"),
     "POST standing-approvals/<uuid:standing>/revoke": Row("ba", {"reason": "no more"}),
     "GET retention": Row("cam"),

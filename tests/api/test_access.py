@@ -12,12 +12,12 @@ from django.test import Client
 
 from reviewhub.api.urls import urlpatterns
 from reviewhub.audit.models import Event
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.models import FollowUp, ReviewRequest
 from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import ToolCall
 from tests.api.access import ACCESS, PLAN, PUBLIC
 from tests.cast import Cast
-from tests.driver import API, AgentHttp, PersonHttp, Reply, _reply, agent_of, call, staging
+from tests.driver import API, AgentHttp, PersonHttp, Reply, _reply, agent_of, call, observed, staging
 from tests.shared import shared
 from tests.web.make import standing_approval
 
@@ -49,12 +49,14 @@ class Scene:
 
 @shared
 def scene(cast: Cast) -> Scene:
-    own = agent_of(cast.support)
+    own, bob = agent_of(cast.support), PersonHttp(cast.bob)
     run = own.run()
     own.post(f"/runs/{run['id']}/plans", PLAN).ok(201)
+    flagged, seen = observed(own, run["id"]), observed(own, run["id"])
+    bob.post(f"/observations/{flagged}/grade", {"verdict": "flagged", "severity": "low"}).ok()
+    bob.post(f"/observations/{flagged}/follow-up", {"kind": "draft_rule"}).ok()
     paused = own.pause(run["id"], call()).ok(201)
     (waiting,) = paused["tool_calls"]
-    bob = PersonHttp(cast.bob)
     question = bob.post(f"/requests/{waiting['request']['id']}/ask", {"text": "why?"}).ok(201)
     branch = Branch.objects.get(run=run["id"])
     own.put(f"/branches/{branch.pk}/records/k", {"value": 1}).ok()
@@ -64,6 +66,8 @@ def scene(cast: Cast) -> Scene:
         "standing": str(standing_approval(row, cast.bob).pk),
         "run": run["id"],
         "agent": str(branch.run.agent_id),
+        "observation": seen,
+        "follow_up": str(FollowUp.objects.get().pk),
         "pause": paused["id"],
         "call": waiting["id"],
         "checkpoint": paused["checkpoint"]["id"],
@@ -121,7 +125,9 @@ def _send(who: AgentHttp | PersonHttp, endpoint: str, ids: dict[str, str], body:
     method, path = _address(endpoint, ids)
     if method == "get":
         return who.get(path).status
-    filled = json.loads(json.dumps(body or {}).replace("{request_id}", ids["request_id"]))
+    filled = json.loads(
+        re.sub(r"\{(request_id|observation)\}", lambda at: ids[at[1]], json.dumps(body or {}))
+    )
     if method == "put":
         return who.put(path, filled).status if isinstance(who, AgentHttp) else _put(who, path, filled)
     return who.post(path, filled).status

@@ -51,6 +51,7 @@ KEPT = {
     "PlanVersion",
     "PolicyDraft",
     "PolicyVersion",
+    "FollowUp",
     "PostReview",
     "Question",
     "Record",

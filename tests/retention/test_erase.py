@@ -71,7 +71,13 @@ def ended(agent: AgentHttp, cast: Cast) -> str:
     seen = {"checkpoint": {"state": {"who": ANN}}, "tool_calls": [{**call("mail"), "arguments": {"to": ANN}}]}
     seen["tool_calls"][0]["outcome"] = {"status": "failed", "error": ANN}  # type: ignore[index]
     agent.post(f"/runs/{run}/observations", seen).ok(201)
-    PostReview.objects.update(state="fine", reviewed_at=now(), note=ANN)
+    drawn = str(PostReview.objects.get().tool_call_id)
+    flag = {"verdict": "flagged", "severity": "low", "note": ANN, "follow_up": "notify"}
+    bob.post(f"/observations/{drawn}/grade", flag).ok()
+    handed = bob.post(
+        f"/observations/{drawn}/follow-up", {"kind": "escalate", "note": ANN, "to": str(cast.bob.pk)}
+    )
+    bob.post(f"/follow-ups/{handed.ok()['follow_ups'][1]['id']}/close", {"note": ANN}).ok()
     agent.post(f"/branches/{Branch.objects.get(run=run).pk}/finish", {"result": {"who": ANN}}).ok()
     return run
 
@@ -107,6 +113,8 @@ def test_nothing_that_was_said_is_left(agent: AgentHttp, cast: Cast) -> None:
         "CallVersion.arguments",
         "Comment.text",
         "Question.answer",
+        "PostReview.plain_sentence",
+        "FollowUp.done_note",
         "EventPayload.body",
     ):
         assert name in mentions()

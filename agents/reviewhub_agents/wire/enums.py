@@ -223,6 +223,47 @@ class PlanWhyKind(StrEnum):
     REWRITTEN = "rewritten"
 
 
+class LookVerdict(StrEnum):
+    """What somebody finds who looks at a call afterwards."""
+
+    FINE = "fine"
+    FLAGGED = "flagged"
+    SKIPPED = "skipped"
+
+
+class LookState(StrEnum):
+    """Whether somebody has looked at a call that was drawn for it, and what they found."""
+
+    DRAWN = "drawn"
+    FINE = "fine"
+    FLAGGED = "flagged"
+    SKIPPED = "skipped"
+
+
+class Severity(StrEnum):
+    """How bad what was flagged is."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class FollowUpKind(StrEnum):
+    """What may follow a flag."""
+
+    NOTIFY = "notify"
+    DRAFT_RULE = "draft_rule"
+    FORK = "fork"
+    ESCALATE = "escalate"
+
+
+class FollowUpState(StrEnum):
+    """Whether somebody still has to see to it."""
+
+    OPEN = "open"
+    DONE = "done"
+
+
 class PlanChoice(StrEnum):
     """Which plan a fork or a rewrite goes on with: the one in force, or the one of the checkpoint."""
 
@@ -252,3 +293,8 @@ PolicyOutcomeField = Annotated[PolicyOutcome, Lax]
 StepStatusField = Annotated[StepStatus, Lax]
 PlanWhyField = Annotated[PlanWhyKind, Lax]
 PlanChoiceField = Annotated[PlanChoice, Lax]
+LookVerdictField = Annotated[LookVerdict, Lax]
+LookStateField = Annotated[LookState, Lax]
+SeverityField = Annotated[Severity, Lax]
+FollowUpKindField = Annotated[FollowUpKind, Lax]
+FollowUpStateField = Annotated[FollowUpState, Lax]

@@ -1,0 +1,136 @@
+"""Reads of what ran without waiting and was drawn for a later look. A list reads one table by one index."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from reviewhub.accounts.models import Agent
+from reviewhub.accounts.permissions import Scope
+from reviewhub.core import keyset
+from reviewhub.core.errors import NotFound
+from reviewhub.core.keyset import Page
+from reviewhub.reviews.models import FollowUp, PostReview
+from reviewhub.reviews.queries import COUNTED
+from reviewhub.reviews.states import FollowUpState, PostReviewState
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookFilters:
+    """What a list is narrowed down to. `handed_to`: open follow-ups that were handed on to this member."""
+
+    state: str = PostReviewState.DRAWN
+    agent: str = ""
+    tool: str = ""
+    handed_to: uuid.UUID | None = None
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many there are of each, as words; none is counted further than COUNTED."""
+
+    drawn: str
+    fine: str
+    flagged: str
+    skipped: str
+
+
+def looks_visible(scope: Scope) -> QuerySet[PostReview]:
+    """Those that somebody with this scope may see: of their teams' agents."""
+    rows = PostReview.objects.filter(workspace_id=scope.workspace_id)
+    if scope.agent_id is not None:
+        rows = rows.filter(agent_id=scope.agent_id)
+    if scope.team_ids is not None:
+        rows = rows.filter(agent_id__in=Agent.objects.filter(team_id__in=scope.team_ids))
+    return rows
+
+
+def looks(scope: Scope, *, filters: LookFilters, cursor: str = "", limit: int = 50) -> Page[PostReview]:
+    """A page of them: those to look at with the worst first, then the oldest; others by their verdict, newest first.
+
+    Each page starts in the middle of an index, so the hundredth costs what the first does.
+
+    Raises:
+        Invalid: the cursor is none of this list's.
+    """
+    rows = _narrowed(looks_visible(scope), filters)
+    wanted = keyset.within(limit) + 1
+    if filters.state == PostReviewState.DRAWN:
+        rows = rows.order_by("-rank", "id")
+        if cursor:
+            rank, last = _ranked(cursor)
+            rows = rows.filter(Q(rank__lte=rank) & (Q(rank__lt=rank) | Q(id__gt=last)))
+        return keyset.cut(list(rows[:wanted]), limit=limit, key=lambda row: [row.rank, str(row.pk)])
+    rows = rows.order_by("-reviewed_at", "-id")
+    if cursor:
+        at, last = keyset.place(cursor)
+        rows = rows.filter(Q(reviewed_at__lte=at) & (Q(reviewed_at__lt=at) | Q(id__lt=last)))
+    return keyset.cut(list(rows[:wanted]), limit=limit, key=_reviewed)
+
+
+def next_look(scope: Scope, *, filters: LookFilters, after: PostReview) -> PostReview | None:
+    """The one that comes after `after` in the list of those to look at; the first one when it was the last."""
+    rows = _narrowed(looks_visible(scope), filters).exclude(pk=after.pk).order_by("-rank", "id")
+    behind = Q(rank__lte=after.rank) & (Q(rank__lt=after.rank) | Q(id__gt=after.pk))
+    return rows.filter(behind).first() or rows.first()
+
+
+def look_at(scope: Scope, call_id: uuid.UUID) -> PostReview:
+    """The later look at one call, with what its page needs. Raises NotFound, also for a call that was not drawn."""
+    rows = looks_visible(scope).select_related("tool_call__branch", "run", "agent__team", "workspace")
+    found = rows.filter(tool_call_id=call_id).first()
+    if found is None:
+        raise NotFound("This was not drawn for a later look.")
+    return found
+
+
+def follow_ups_of(row: PostReview) -> list[FollowUp]:
+    """What followed a flag, the oldest first."""
+    return list(row.follow_ups.select_related("to__person", "branch").order_by("created_at", "id"))
+
+
+def suggested_rules(workspace_id: uuid.UUID) -> list[FollowUp]:
+    """Guardrails that flags suggest, and that nobody has taken up or turned down, the oldest first."""
+    rows = FollowUp.objects.filter(workspace_id=workspace_id, kind="draft_rule", state=FollowUpState.OPEN)
+    return list(rows.select_related("post_review").order_by("id")[:100])
+
+
+def tally(scope: Scope) -> Tally:
+    """How many wait for a look, and what was found of the others."""
+    rows = looks_visible(scope).order_by()
+
+    def count(state: str) -> str:
+        found = rows.filter(state=state)[: COUNTED + 1].count()
+        return str(found) if found <= COUNTED else f"{COUNTED}+"
+
+    return Tally(*(count(state) for state in ("drawn", "fine", "flagged", "skipped")))
+
+
+def _narrowed(rows: QuerySet[PostReview], filters: LookFilters) -> QuerySet[PostReview]:
+    rows = rows.filter(state=filters.state)
+    if filters.agent:
+        rows = rows.filter(agent_name=filters.agent)
+    if filters.tool:
+        rows = rows.filter(tool_name=filters.tool)
+    if filters.handed_to is not None:
+        mine = FollowUp.objects.filter(to_id=filters.handed_to, state=FollowUpState.OPEN)
+        rows = rows.filter(pk__in=mine.values("post_review_id"))
+    return rows
+
+
+def _ranked(cursor: str) -> tuple[int, uuid.UUID]:
+    rank, last = keyset.read(cursor, length=2)
+    try:
+        if type(rank) is not int or not 0 <= rank < 100:
+            raise ValueError
+        return rank, uuid.UUID(last)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise keyset.bad_cursor() from error
+
+
+def _reviewed(row: PostReview) -> list[str | int]:
+    at: datetime | None = row.reviewed_at
+    return [at.isoformat() if at else "", str(row.pk)]
