@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("accounts", "0007_sessions_end_by_workspace"),
-        ("reviews", "0005_waiting"),
+        ("reviews", "0006_whose_turn"),
         ("runs", "0007_ending"),
         ("toolcalls", "0008_sampled"),
     ]
