@@ -294,8 +294,8 @@ class PostReview(Stateful):
                 name="post_review_done",
                 condition=~Q(state="drawn"),
             ),
+            models.Index(fields=["workspace", "reviewed_at"], name="post_review_reviewed"),
         ]
-        indexes = [models.Index(fields=["workspace", "reviewed_at"], name="post_review_reviewed")]
 
     def __str__(self) -> str:
         return f"post-review {self.state}"

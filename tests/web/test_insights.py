@@ -136,9 +136,10 @@ def test_what_should_not_be_is_listed_and_managers_are_told_once(cast: Cast, as_
 
 def test_what_was_looked_at_afterwards(cast: Cast, as_: As) -> None:
     for at in range(4):
+        call = decided(cast).tool_call
         PostReview.objects.create(
-            workspace=cast.workspace, tool_call=decided(cast).tool_call, drawn_because="x", reviewed_at=AT,
-            state="flagged" if at == 0 else "fine", severity="high" if at == 0 else "",
+            workspace=cast.workspace, tool_call=call, run=call.run, agent=call.agent, rank=0, drawn_because="x",
+            reviewed_at=AT, state="flagged" if at == 0 else "fine", severity="high" if at == 0 else "",
         )  # fmt: skip
     (row,) = rows_of(as_(cast.carol), "reviewed-afterwards")
     assert (row["fine"], row["flagged_high"], row["agreement_share"]) == ("3", "1", "0.75")

@@ -40,9 +40,9 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("accounts", "0007_sessions_end_by_workspace"),
-        ("reviews", "0006_whose_turn"),
+        ("reviews", "0008_figures"),
         ("runs", "0007_ending"),
-        ("toolcalls", "0008_sampled"),
+        ("toolcalls", "0009_sampled"),
     ]
 
     operations = [

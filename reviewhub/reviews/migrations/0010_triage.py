@@ -9,9 +9,9 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0007_sessions_end_by_workspace'),
-        ('reviews', '0007_looks_stand_alone'),
+        ('reviews', '0009_looks_stand_alone'),
         ('runs', '0007_ending'),
-        ('toolcalls', '0008_sampled'),
+        ('toolcalls', '0009_sampled'),
     ]
 
     operations = [
