@@ -55,16 +55,37 @@ def views_of(member: Member, page: str) -> list[SavedView]:
     return list(SavedView.objects.filter(member=member, page=page).order_by("folded"))
 
 
+_ABLE = Q(
+    members__is_active=True,
+    members__person__is_active=True,
+    members__role__in=[Role.REVIEWER, Role.ADMIN],
+)
+
+
 def deciders_of(workspace_id: uuid.UUID) -> dict[uuid.UUID, int]:
     """How many people each team has who may decide what it is asked; a team without any is 0."""
-    able = Q(
-        members__is_active=True,
-        members__person__is_active=True,
-        members__role__in=[Role.REVIEWER, Role.ADMIN],
-    )
     teams = Team.objects.filter(workspace_id=workspace_id)
-    many = teams.annotate(deciders=Count("members", filter=able)).values_list("pk", "deciders")
+    many = teams.annotate(deciders=Count("members", filter=_ABLE)).values_list("pk", "deciders")
     return dict(many)
+
+
+def who_decides(workspace_id: uuid.UUID) -> dict[str, set[uuid.UUID]]:
+    """The members who may decide what a team is asked, by the team's name."""
+    found: dict[str, set[uuid.UUID]] = {}
+    rows = Team.objects.filter(_ABLE, workspace_id=workspace_id).values_list("name", "members")
+    for team, member in rows:
+        found.setdefault(team, set()).add(member)
+    return found
+
+
+def hands_in_agents(workspace_id: uuid.UUID) -> dict[str, set[uuid.UUID]]:
+    """By agent, who owns it or made one of its keys: under four eyes they never sign off what it asks."""
+    found: dict[str, set[uuid.UUID]] = {}
+    for agent, owner, maker in Agent.objects.filter(workspace_id=workspace_id).values_list(
+        "name", "owner", "keys__made_by"
+    ):
+        found.setdefault(agent, set()).update(one for one in (owner, maker) if one is not None)
+    return found
 
 
 def agents_of(scope: Scope) -> QuerySet[Agent]:

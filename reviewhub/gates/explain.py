@@ -18,7 +18,7 @@ from reviewhub.gates.prepare import because_text, failed_names
 from reviewhub.gates.rejected import rejection_text, rejections
 from reviewhub.limits.rules import said
 from reviewhub.limits.weigh import look
-from reviewhub.policies.evaluate import CallFacts, call_of, in_force
+from reviewhub.policies.evaluate import CallFacts, Then, call_of, in_force
 from reviewhub.policies.explain import Explained
 from reviewhub.policies.explain import explain as explain_policy
 from reviewhub.policies.facts import call_facts
@@ -35,6 +35,9 @@ from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.queries import arguments_of
 from reviewhub.tools.models import Tool
 from reviewhub.tools.see import known
+
+FIRST = 1
+"""The version of a call that was proposed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,24 +92,54 @@ def explain_facts(
 
 
 def explain_call(call: ToolCall) -> Explained:
-    """Why a call was or was not held: what the version that answered it says to it, rule by rule.
+    """Why a call was or was not held when it was proposed: what the version that answered it says to it, rule by rule.
 
-    Arguments are those of its newest version; what is known of its tool is what is known today. What stood between the
-    layers of policy then is as it was written down.
+    All is as it was then: the arguments as they were proposed, what was known of tool, agent and team, and what stood
+    between the layers of policy. Where that was not written down, it is what is known now (`is_by_then` False).
     """
-    tool = Tool.objects.get(agent_id=call.agent_id, name=call.tool_name)
-    read = call_facts(tool=tool, arguments=arguments_of(call), failed_checks=failed_checks(call.claims))
-    facts = read.facts
-    if read.errors:
-        facts = replace(facts, schema_problem=read.errors[0]["message"])
+    tree = canonical.reread(call.because)
+    because = tree if isinstance(tree, dict) else {}
+    then = _then(because)
+    arguments = arguments_of(call, version=FIRST)
+    facts = _facts_now(call, arguments) if then is None else _facts_then(call, arguments, then)
     found = explain_policy(
         workspace_id=call.workspace_id,
         agent=call.agent,
         environment=call.run.environment,
         call=facts,
-        number=call.policy_version,
+        number=int(str(because.get("policy_version", call.policy_version))),
+        then=then,
     )
-    return _as_recorded(call, found)
+    return replace(_as_recorded(call, because, found), is_by_then=then is not None)
+
+
+def _then(because: dict[str, Any]) -> Then | None:
+    if not isinstance(because.get("then"), dict):
+        return None
+    known = canonical.to_python(because["then"])
+    wished = known["wished_decisions"]
+    return Then(**known | {"wished_decisions": tuple(wished) if wished is not None else None})
+
+
+def _facts_then(call: ToolCall, arguments: str, then: Then) -> CallFacts:
+    return CallFacts(
+        tool=call.tool_name,
+        registered=then.registered,
+        effect=then.effect,
+        arguments=arguments,
+        schema_problem=then.schema_problem,
+        failed_checks=failed_checks(call.claims),
+        wished_decisions=then.wished_decisions,
+        wished_deadline_seconds=then.wished_deadline_seconds,
+    )
+
+
+def _facts_now(call: ToolCall, arguments: str) -> CallFacts:
+    tool = Tool.objects.get(agent_id=call.agent_id, name=call.tool_name)
+    read = call_facts(tool=tool, arguments=arguments, failed_checks=failed_checks(call.claims))
+    if read.errors:
+        return replace(read.facts, schema_problem=read.errors[0]["message"])
+    return read.facts
 
 
 def explained(found: Explained) -> wire.ExplainOut:
@@ -114,7 +147,9 @@ def explained(found: Explained) -> wire.ExplainOut:
     answer = found.answer
     tree = canonical.reread(because_text(answer))
     because = (
-        {name: value for name, value in tree.items() if name != "action"} if isinstance(tree, dict) else {}
+        {name: value for name, value in tree.items() if name not in ("action", "then")}
+        if isinstance(tree, dict)
+        else {}
     )
     fields: dict[str, Any] = {
         "outcome": answer.action,
@@ -124,6 +159,8 @@ def explained(found: Explained) -> wire.ExplainOut:
     fields["steps"] = [_step(step) for step in found.steps]
     if answer.requirement is not None:
         fields["requirement"] = requirement_out(answer.requirement)
+    if found.is_by_then:
+        fields["by_then"] = True
     return wire.ExplainOut(**fields)
 
 
@@ -183,9 +220,8 @@ def _with_standing(found: Explained, asked: _Asked, *, rejected: bool) -> Explai
     return Explained(answer=answer, steps=_between(found.steps, steps))
 
 
-def _as_recorded(call: ToolCall, found: Explained) -> Explained:
-    because = canonical.reread(call.because)
-    if not isinstance(because, dict) or because.get("kind") not in ("limit", "rejection", "standing"):
+def _as_recorded(call: ToolCall, because: dict[str, Any], found: Explained) -> Explained:
+    if because.get("kind") not in ("limit", "rejection", "standing"):
         return found
     layer, action = cast("Layer", because["kind"]), cast("Action", because["action"])
     rule, text = str(because.get("rule", "")), str(because["text"])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from reviewhub_agents import canonical, wire
 
@@ -124,6 +125,9 @@ def because_text(answer: Resolved) -> str:
     }
     if answer.rule:
         tree["rule"] = answer.rule
+    if answer.then is not None:
+        # For whoever asks later why: what pages and agents are told leaves it out.
+        tree["then"] = canonical.parse(json.dumps(asdict(answer.then)))
     return canonical.dumps(tree)
 
 

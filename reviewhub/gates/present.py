@@ -184,7 +184,7 @@ def _without_action(because: str) -> dict[str, canonical.Tree]:
     tree = canonical.reread(because)
     if not isinstance(tree, dict) or not tree:
         return {"kind": "default", "text": ""}
-    return {name: value for name, value in tree.items() if name != "action"}
+    return {name: value for name, value in tree.items() if name not in ("action", "then")}
 
 
 def _request(request: ReviewRequest) -> wire.RequestOut:

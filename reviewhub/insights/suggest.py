@@ -14,7 +14,7 @@ from reviewhub_agents import canonical
 
 from reviewhub.accounts.models import Agent
 from reviewhub.core.clock import now
-from reviewhub.insights.bounds import Bounds, Decided, bounds, numbers_of
+from reviewhub.insights.bounds import Bounds, Decided, bounds, numbers_of, texts_of
 from reviewhub.policies import rules
 from reviewhub.policies.evaluate import InForce, answer_of, call_of, in_force
 from reviewhub.policies.facts import call_facts
@@ -99,7 +99,8 @@ def _groups(workspace_id: uuid.UUID) -> dict[tuple[uuid.UUID, str, str], _Group]
     for call_id, kind, agent_id, name, environment in last.values():
         text = texts.get(call_id, "{}")
         group = groups[agent_id, name, environment]
-        group.decided.append(Decided(kind == "approve", numbers_of(canonical.reread(text))))
+        tree = canonical.reread(text)
+        group.decided.append(Decided(kind == "approve", numbers_of(tree), texts_of(tree)))
         group.samples.append(text)
     return groups
 

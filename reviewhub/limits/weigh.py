@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from django.db.models import BigIntegerField, ExpressionWrapper, F, Q, Sum
@@ -159,7 +159,8 @@ def tightened(answer: Resolved, passed: Sequence[Weighed], agent: Agent, call: C
     because = "; ".join(one.why for one in passed)
     stricter = tighten(answer, [rules.asks(one) for one in passed], call, layer="limit", because=because)
     teams = team_ids(agent.workspace_id, [stricter])
-    return resolve(stricter, number=answer.policy_version, agent=agent, teams=teams)
+    resolved = resolve(stricter, number=answer.policy_version, agent=agent, teams=teams)
+    return replace(resolved, then=answer.then)
 
 
 def _meters(

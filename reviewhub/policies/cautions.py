@@ -6,7 +6,7 @@ import uuid
 
 from reviewhub.policies.reading import Caution, cautions
 from reviewhub.policies.rules import Policy
-from reviewhub.policies.staffing import understaffed
+from reviewhub.policies.staffing import dead_ends, understaffed
 from reviewhub.tools.models import Tool
 
 
@@ -15,4 +15,5 @@ def all_cautions(policy: Policy, workspace_id: uuid.UUID) -> list[Caution]:
     names = Tool.objects.filter(workspace_id=workspace_id).values_list("name", flat=True).distinct()
     found = cautions(policy, tools=names.filter(registered_at__isnull=False), seen=names)
     found += understaffed(policy, workspace_id)
+    found += dead_ends(policy, workspace_id)
     return sorted(found, key=lambda caution: (caution.layer, caution.position))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +12,16 @@ from reviewhub_agents import canonical
 
 from reviewhub.policies import expressions
 from reviewhub.policies.arguments import Arguments
+from reviewhub.policies.conditions import tested
 from reviewhub.policies.expressions import BadExpression
 from reviewhub.policies.index import is_about
 from reviewhub.policies.limit import Limit
-from reviewhub.policies.model import NUMBER_TESTS, PRESENCE_TESTS, TEXT_TESTS, Condition, Policy, Rule
-from reviewhub.policies.schema_paths import TYPES, sample, types_at
+from reviewhub.policies.model import NUMBER_TESTS, PRESENCE_TESTS, TEXT_TESTS, Condition, Line, Policy, Rule
+from reviewhub.policies.schema_paths import TYPES, sample, types_at, values_at
 from reviewhub.tools.models import Tool
 from reviewhub.tools.placeholders import unknown_names
 
+MOST_LISTED = 10
 MOST_TOOLS = 20
 """Of how many tools that a pattern matches an expression is tried on samples."""
 Error = dict[str, str]
@@ -37,7 +40,12 @@ class Described:
     @property
     def tree(self) -> Any:
         """The schema as a value."""
-        return canonical.to_python(canonical.reread(self.schema))
+        return canonical.to_python(self.exact)
+
+    @property
+    def exact(self) -> Any:
+        """The schema with its numbers as they are written."""
+        return canonical.reread(self.schema)
 
 
 def check_conditions(policy: Policy, workspace_id: uuid.UUID) -> list[Error]:
@@ -48,6 +56,9 @@ def check_conditions(policy: Policy, workspace_id: uuid.UUID) -> list[Error]:
     conditional = [rule for _, rules in policy.layers for rule in rules if _has_paths(rule)]
     summing = [limit for limit in policy.limits if limit.sum_of is not None]
     tools = described(workspace_id) if conditional or summing else []
+    wrote = [*_written_otherwise(policy, tools)]
+    if wrote:
+        return wrote
     return [
         *(
             {**error, "path": f"/limits/{at}{error['path']}"}
@@ -90,11 +101,59 @@ def errors_of(rule: Rule, tools: list[Described]) -> Iterator[Error]:
             yield _unknown(f"/when/{at}/path", condition.path, about)
         elif about and (said := _wrong_type(condition, [types_at(tool.tree, path) for tool in about])):
             yield {"path": f"/when/{at}/value", "code": "wrong_type", "message": said}
+        elif about and (said := _never(condition, [values_at(tool.exact, path) for tool in about], rule)):
+            yield {"path": f"/when/{at}/value", "code": "never_holds", "message": said}
     for at, locked in enumerate(rule.locked_fields):
         if about and all(unknown_names(tool.schema, [locked]) for tool in about):
             yield _unknown(f"/locked_fields/{at}", locked, about)
     if rule.expression is not None:
         yield from _expression_errors(rule.expression, about)
+
+
+def _written_otherwise(policy: Policy, tools: list[Described]) -> Iterator[Error]:
+    """Paths that are written as a pointer, or as in a program, where no tool has such a name: no call would ever have
+    them, and what cannot be decided holds every call."""
+    names = {name for tool in tools for name in _names(tool.tree)}
+    for layer, lines in policy.lines:
+        for at, line in enumerate(lines):
+            for place, path in _paths(line):
+                plain = _plain(path)
+                if plain != path and path.split(".")[0] not in names:
+                    words = f"“{path}” is no path here: names with dots between them are, such as “{plain}”."
+                    yield {"path": f"/{layer}/{at}{place}", "code": "unknown_path", "message": words}
+
+
+def _names(schema: Any) -> Iterable[str]:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return properties if isinstance(properties, dict) else ()
+
+
+def _paths(line: Line) -> Iterator[tuple[str, str]]:
+    if isinstance(line, Rule):
+        yield from ((f"/when/{at}/path", one.path) for at, one in enumerate(line.when))
+        yield from ((f"/locked_fields/{at}", one) for at, one in enumerate(line.locked_fields))
+    elif isinstance(line, Limit) and line.sum_of is not None:
+        yield "/sum_of", line.sum_of
+
+
+def _plain(path: str) -> str:
+    """A path as it is meant by who writes `/amount`, `$.amount`, `args.amount` or `items[0].price`."""
+    bare = re.sub(r"^(\$|args|arguments)\.", "", path)
+    if bare.startswith("/"):
+        bare = bare[1:].replace("/", ".")
+    return re.sub(r"\[['\"]?([^\]'\"]+)['\"]?\]", r".\1", bare).lstrip(".") or path
+
+
+def _never(condition: Condition, listed: list[list[Any] | None], rule: Rule) -> str:
+    """Why none of the values that the schemas list passes this test; empty where one does, or where one lists none."""
+    values = [value for of_one in listed for value in of_one or ()]
+    if any(of_one is None for of_one in listed) or condition.test in PRESENCE_TESTS:
+        return ""
+    if any(tested(condition, value, lets_run=rule.lets_run).holds for value in values):
+        return ""
+    said = ", ".join(canonical.dumps(value) for value in values[:MOST_LISTED])
+    more = ", …" if len(values) > MOST_LISTED else ""
+    return f"{condition.path} is one of {said}{more}, so “{condition}” never holds."
 
 
 def _limit_errors(limit: Limit, tools: list[Described]) -> Iterator[Error]:

@@ -41,12 +41,13 @@ def test(condition: Condition, arguments: Arguments, *, lets_run: bool) -> Teste
         return Tested(None, TOO_SLOW)
     began = thread_time()
     try:
-        return _tested(condition, arguments.at(condition.path), lets_run)
+        return tested(condition, arguments.at(condition.path), lets_run=lets_run)
     finally:
         arguments.spend(began)
 
 
-def _tested(condition: Condition, given: Any, lets_run: bool) -> Tested:
+def tested(condition: Condition, given: Any, *, lets_run: bool) -> Tested:
+    """What a condition says to one value, as `Arguments.at` gives it."""
     path, name = condition.path, condition.test
     if name in PRESENCE_TESTS:
         there = given is not MISSING

@@ -50,13 +50,34 @@ class CallFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Then:
+    """What was known of a call, beside its arguments, when it was answered: kept with the answer, since tools, agents
+    and teams change. `known`: the tool was as it was registered when the policy was published."""
+
+    agent: str
+    agent_team: str
+    registered: bool
+    known: bool
+    effect: str | None
+    schema_problem: str
+    wished_decisions: tuple[str, ...] | None
+    wished_deadline_seconds: int | None
+
+    @classmethod
+    def of(cls, call: rules.Call) -> Then:
+        """What is known of a call that is answered now."""
+        return cls(**{field.name: getattr(call, field.name) for field in fields(cls)})
+
+
+@dataclass(frozen=True, kw_only=True)
 class Resolved(Answer):
     """An answer with the version that gave it (0: none did), and the teams of its requirement: `team_ids` of its stages
-    and `step_ids` of its escalation, in their order; None for the managers."""
+    and `step_ids` of its escalation, in their order; None for the managers. `then` is what it was given on."""
 
     policy_version: int
     team_ids: tuple[uuid.UUID, ...] = ()
     step_ids: tuple[uuid.UUID | None, ...] = ()
+    then: Then | None = None
 
 
 @dataclass(frozen=True)
@@ -82,12 +103,13 @@ def evaluate(
         environment: that of the agent's key, never one that the agent claims.
     """
     now = in_force(workspace_id)
-    answers = [
-        answer_of(now, call_of(facts, agent=agent, environment=environment, tools=now.tools))
-        for facts in calls
-    ]
+    asked = [call_of(facts, agent=agent, environment=environment, tools=now.tools) for facts in calls]
+    answers = [answer_of(now, call) for call in asked]
     teams = team_ids(workspace_id, answers)
-    return [resolve(answer, number=now.number, agent=agent, teams=teams) for answer in answers]
+    return [
+        replace(resolve(answer, number=now.number, agent=agent, teams=teams), then=Then.of(call))
+        for call, answer in zip(asked, answers, strict=True)
+    ]
 
 
 def in_force(workspace_id: uuid.UUID) -> InForce:

@@ -30,6 +30,24 @@ def types_at(schema: Any, keys: Sequence[str]) -> frozenset[str]:
     return _types(schema)
 
 
+def values_at(schema: Any, keys: Sequence[str]) -> list[Any] | None:
+    """The only values that a path may have, where the schema lists them; None where it lists none."""
+    for key in keys:
+        if not isinstance(schema, dict) or any(name in schema for name in OPEN):
+            return None
+        if key.isdecimal() and "items" in schema and "prefixItems" not in schema:
+            schema = schema["items"]
+        elif isinstance(schema.get("properties"), dict) and key in schema["properties"]:
+            schema = schema["properties"][key]
+        else:
+            return None
+    if not isinstance(schema, dict) or any(name in schema for name in OPEN):
+        return None
+    if "const" in schema:
+        return [schema["const"]]
+    return schema["enum"] if isinstance(schema.get("enum"), list) else None
+
+
 def sample(schema: Any, *, whole: bool, depth: int = 0) -> Any:
     """A value that the schema takes, as far as that is easily told. `whole`: with whole numbers where it can."""
     if not isinstance(schema, dict):

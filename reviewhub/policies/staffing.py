@@ -6,9 +6,11 @@ import uuid
 from collections import Counter
 
 from reviewhub.accounts.models import Agent, Team
-from reviewhub.accounts.queries import deciders_of
+from reviewhub.accounts.queries import deciders_of, hands_in_agents, who_decides
+from reviewhub.policies.index import is_about
 from reviewhub.policies.reading import Caution
 from reviewhub.policies.rules import Policy, Rule
+from reviewhub.tools.models import Tool
 
 
 def understaffed(policy: Policy, workspace_id: uuid.UUID) -> list[Caution]:
@@ -33,6 +35,72 @@ def understaffed(policy: Policy, workspace_id: uuid.UUID) -> list[Caution]:
                 Caution(position=position, rule=rule.name, code="understaffed", message=words, layer=layer)
             )
     return found
+
+
+def dead_ends(policy: Policy, workspace_id: uuid.UUID) -> list[Caution]:
+    """Rules of four eyes for which too few people are left: whoever owns the agent or made a key of it never signs, and
+    neither does whoever starts the run, is acted for, or edits the call."""
+    every = [
+        (layer, position, rule)
+        for layer, rules in policy.layers
+        for position, rule in enumerate(rules, start=1)
+        if rule.action == "require" and rule.four_eyes
+    ]
+    if not every:
+        return []
+    deciders, hands = who_decides(workspace_id), hands_in_agents(workspace_id)
+    agents = list(Agent.objects.filter(workspace_id=workspace_id).values_list("name", "team__name"))
+    called: dict[str, set[str]] = {}
+    for agent, tool in Tool.objects.filter(workspace_id=workspace_id).values_list("agent__name", "name"):
+        called.setdefault(agent, set()).add(tool)
+    found = []
+    for layer, position, rule in every:
+        about = [
+            (name, team)
+            for name, team in agents
+            if rule.agent in (None, name)
+            and rule.agent_team in (None, team)
+            and any(is_about(rule, tool) for tool in called.get(name, ()))
+        ]
+        words = next(
+            (said for name, team in sorted(about) if (said := _dead_end(rule, name, team, deciders, hands))),
+            "",
+        )
+        if words:
+            found.append(
+                Caution(position=position, rule=rule.name, code="four_eyes", message=words, layer=layer)
+            )
+    return found
+
+
+def _dead_end(
+    rule: Rule,
+    agent: str,
+    own_team: str,
+    deciders: dict[str, set[uuid.UUID]],
+    hands: dict[str, set[uuid.UUID]],
+) -> str:
+    """How calls of an agent get stuck under a rule of four eyes; empty when they do not."""
+    for team, many in _asked(rule, {agent: own_team}):
+        there = deciders.get(team, set())
+        left = there - hands.get(agent, set())
+        if len(there) < many:
+            continue  # said by `understaffed`
+        needed = "an approval" if many == 1 else f"{many} approvals"
+        if len(left) < many:
+            have = {0: "nobody", 1: "one person"}.get(len(left), f"{len(left)} people")
+            are = "is" if many == 1 else "are"
+            return (
+                f"Under four eyes nobody could sign calls of {agent}: of {team} {needed} {are} needed, and "
+                f"without those who own the agent or made its keys it has {have}."
+            )
+        if len(left) == many:
+            people = "the one person" if many == 1 else f"each of the {many} people"
+            return (
+                f"Under four eyes {people} of {team} who may sign calls of {agent} must not start the run, be acted "
+                f"for, or edit the call: there is nobody else."
+            )
+    return ""
 
 
 def _asked(rule: Rule, teams_of: dict[str, str]) -> list[tuple[str, int]]:

@@ -7,8 +7,9 @@ from decimal import Decimal
 
 import pytest
 from django.test import Client
+from reviewhub_agents import canonical
 
-from reviewhub.insights.bounds import Decided, bounds, numbers_of
+from reviewhub.insights.bounds import Decided, bounds, numbers_of, texts_of
 from reviewhub.insights.suggest import suggestions
 from reviewhub.policies.drafts import open_draft
 from reviewhub.policies.publish import publish
@@ -45,6 +46,40 @@ def test_bounds_hold_what_was_approved_and_nothing_else(
 ) -> None:
     found = bounds(given)
     assert (found and (found.count, [str(one) for one in found.when])) == said
+
+
+def told(approved: bool = True, many: int = 20, **texts: str | bool) -> list[Decided]:
+    return [Decided(approved, {"amount": Decimal(at + 1)}, texts) for at in range(many)]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (told(currency="EUR"), (20, ["amount is at least 1", "amount is at most 20", "currency is “EUR”"])),
+        (told(currency="EUR", many=17) + told(currency="USD", many=3),
+         (20, ["amount is at least 1", "amount is at most 17", "currency is one of “EUR”, “USD”"])),
+        (told(currency="EUR", many=18) + told(currency="USD", many=2),
+         (20, ["amount is at least 1", "amount is at most 18"])),
+        # Where sizes tell nothing, another argument may.
+        (told(kind="spare", fast=True, many=20) + told(False, kind="gift", fast=True, many=9),
+         (20, ["kind is “spare”", "fast is true"])),
+        (told(kind="spare", many=19) + told(False, kind="gift", many=9), None),
+        (told(kind="spare", many=20) + told(False, kind="spare", many=1), None),
+    ],
+)  # fmt: skip
+def test_texts_that_people_know_are_bounds_too(
+    given: list[Decided], said: tuple[int, list[str]] | None
+) -> None:
+    found = bounds(given)
+    assert (found and (found.count, [str(one) for one in found.when])) == said
+
+
+def test_a_name_that_is_written_in_digits_is_no_size() -> None:
+    given = canonical.parse(
+        '{"order_id":8812,"orderId":9,"ref":"12.5","count":3,"order":"8812","price":"9.50","valid":2}'
+    )
+    assert numbers_of(given) == {"count": Decimal(3), "price": Decimal("9.50"), "valid": Decimal(2)}
+    assert texts_of(given) == {"ref": "12.5", "order": "8812"}
 
 
 def test_numbers_are_found_where_conditions_find_them() -> None:

@@ -8,9 +8,10 @@ import pytest
 from reviewhub_agents import canonical
 
 from reviewhub.core.errors import Invalid
-from reviewhub.policies.check_conditions import Described, errors_of
+from reviewhub.policies.check_conditions import Described, check_conditions, errors_of
 from reviewhub.policies.model import Rule
 from reviewhub.policies.models import PolicyVersion
+from reviewhub.policies.reading import parse_policy
 from reviewhub.tools.models import Tool
 from tests.policies.conftest import Publish
 
@@ -72,6 +73,14 @@ def test_what_the_schema_allows(fields: dict[str, Any]) -> None:
             "amount is a number, and “is” needs a text.",
         ),
         (when("customer", "contains", "x"), "/when/0/value", "wrong_type", "customer is an object"),
+        (
+            when("customer.country", "is", "GB"),
+            "/when/0/value",
+            "never_holds",
+            'country is one of "DE", "FR", so “customer.country is “GB”” never holds.',
+        ),
+        (when("customer.country", "is_one_of", ("GB", "US")), "/when/0/value", "never_holds", "never holds"),
+        (when("customer.country", "starts_with", "G"), "/when/0/value", "never_holds", "never holds"),
         ({"expression": "args.amout > 5"}, "/expression", "unknown_path", "amout"),
         ({"expression": "args.note > 5"}, "/expression", "wrong_type", "Tried on"),
         ({"expression": "args.amount * 1.1 > 5.0"}, "/expression", "wrong_type", "Tried on"),
@@ -88,6 +97,52 @@ def test_what_one_of_several_tools_may_have_is_taken() -> None:
     assert wrong([], **when("amout", "is_over", 5)) == []
     assert wrong([REFUND], tool="other.*", **when("amout", "is_over", 5)) == []
     assert wrong([REFUND], agent="Other", **when("amout", "is_over", 5)) == []
+
+
+def test_a_listed_value_is_compared_as_the_rule_compares() -> None:
+    """A rule that holds takes what reads like it, one that lets run the exact text only."""
+    held = when("customer.country", "is", "de")
+    assert wrong([REFUND], **held) == []
+    rule = Rule(name="r", tool="*", action="allow", **held)
+    assert [error["code"] for error in errors_of(rule, [REFUND])] == ["never_holds"]
+
+
+@pytest.mark.parametrize(
+    ("path", "plain"),
+    [
+        ("/amount", "amount"),
+        ("/customer/country", "customer.country"),
+        ("$.amount", "amount"),
+        ("args.amount", "amount"),
+        ("items[0].sku", "items.0.sku"),
+        ("customer['country']", "customer.country"),
+    ],
+)
+@pytest.mark.parametrize("tool", ["refund", "unknown"])
+def test_a_path_as_others_write_it_is_refused_also_where_no_schema_tells(
+    agent: Any, path: str, plain: str, tool: str
+) -> None:
+    line = {"name": "r", "tool": tool}
+    tests = [{"path": path, "test": "is_there"}]
+    policy = {
+        "rules": [{**line, "action": "require", "locked_fields": [path], "when": tests}],
+        "limits": [{**line, "sum_of": path, "most": 5, "window_seconds": 60}],
+    }
+    found = check_conditions(parse_policy(canonical.dumps(policy)), agent.workspace_id)
+    assert [one["path"] for one in found] == [
+        "/rules/0/when/0/path", "/rules/0/locked_fields/0", "/limits/0/sum_of"
+    ]  # fmt: skip
+    assert all(f"such as “{plain}”" in one["message"] for one in found)
+
+
+def test_a_name_that_looks_like_a_pointer_and_is_one_is_taken(agent: Any) -> None:
+    schema = canonical.dumps(
+        {"type": "object", "properties": {"args": {"properties": {"amount": {}}}, "/x": {}}}
+    )
+    Tool.objects.filter(name="refund").update(schema=schema)
+    tests = [{"path": path, "test": "is_there"} for path in ("args.amount", "/x")]
+    rules = [{"name": "r", "tool": "refund", "action": "deny", "when": tests}]
+    assert check_conditions(parse_policy(canonical.dumps({"rules": rules})), agent.workspace_id) == []
 
 
 def test_publishing_refuses_it_and_stores_nothing(agent: Any, put_in_force: Publish) -> None:

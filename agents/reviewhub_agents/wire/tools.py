@@ -126,4 +126,5 @@ class ExplainOut(Wire):
     because: Because
     policy_version: Count = 0
     requirement: RequirementOut | None = None
+    by_then: bool | None = None
     steps: list[StepOut] = []
