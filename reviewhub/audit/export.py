@@ -11,13 +11,16 @@ import hashlib
 import json
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
+
+from django.db.models import Max, Min
 
 from reviewhub.audit import keys, merkle
 from reviewhub.audit.kinds import AuditExported
 from reviewhub.audit.models import Event, Position, Seal, SealKey
+from reviewhub.audit.progress import Progress
 from reviewhub.audit.queries import Filters, filtered
 from reviewhub.audit.record import record
 from reviewhub.core import clock
@@ -38,10 +41,11 @@ class NotSealed(Conflict):
 
 @dataclass(frozen=True, kw_only=True)
 class Bundle:
-    """An export that may begin: what it is called, and its lines."""
+    """An export that may begin: what it is called, its lines, and how many of them were made."""
 
     name: str
     lines: Iterator[bytes]
+    progress: Progress = field(default_factory=Progress)
 
 
 def export_range(
@@ -74,8 +78,9 @@ def export_range(
     record("audit.exported", workspace_id=workspace_id, actor=actor, data=said)
     anchor = seals.filter(number=first.number - 1).first()
     writer = _Writer(workspace_id, signer, "range", anchor)
-    lines = _range(writer, workspace_id, first.number, last.number)
-    return Bundle(name=f"record-seals-{first.number}-{last.number}.jsonl", lines=writer.whole(lines))
+    name = f"record-seals-{first.number}-{last.number}.jsonl"
+    lines = _range(writer, workspace_id, first, last)
+    return Bundle(name=name, lines=writer.whole(lines), progress=writer.progress)
 
 
 def export_selection(*, workspace_id: uuid.UUID, actor: Actor, filters: Filters, words: str) -> Bundle:
@@ -114,7 +119,8 @@ def _selection(workspace_id: uuid.UUID, rows: Any, actor: Actor, words: str, nam
     said = AuditExported(first_seal=0, last_seal=0, filters=words)
     record("audit.exported", workspace_id=workspace_id, actor=actor, data=said)
     writer = _Writer(workspace_id, signer, "selection", None)
-    return Bundle(name=name, lines=writer.whole(_chosen(writer, workspace_id, rows)))
+    lines = writer.whole(_chosen(writer, workspace_id, rows))
+    return Bundle(name=name, lines=lines, progress=writer.progress)
 
 
 def _signer() -> str:
@@ -129,6 +135,7 @@ class _Writer:
 
     def __init__(self, workspace_id: uuid.UUID, signer: str, kind: str, anchor: Seal | None) -> None:
         self._hashed = hashlib.sha256()
+        self.progress = Progress()
         self._lines = 0
         self._signer = signer
         self._header = {
@@ -165,8 +172,8 @@ class _Writer:
         return made
 
 
-def _range(writer: _Writer, workspace_id: uuid.UUID, first: int, last: int) -> Iterator[bytes]:
-    for number in range(first, last + 1):
+def _range(writer: _Writer, workspace_id: uuid.UUID, first: Seal, last: Seal) -> Iterator[bytes]:
+    for number in range(first.number, last.number + 1):
         seal = Seal.objects.get(workspace_id=workspace_id, number=number)
         yield writer.line("seal", _seal(seal))
         begin = seal.first
@@ -176,12 +183,15 @@ def _range(writer: _Writer, workspace_id: uuid.UUID, first: int, last: int) -> I
             for row in rows.order_by("position").values_list(
                 "position", *(f"event__{one}" for one in _WORDS)
             ):
+                writer.progress.wrote((row[0] - first.first + 1) / (last.last - first.first + 1))
                 yield writer.line("event", _event(*row))
             begin = end + 1
 
 
 def _chosen(writer: _Writer, workspace_id: uuid.UUID, rows: Any) -> Iterator[bytes]:
     after, seal, paths = 0, None, merkle.Paths([])
+    ends = rows.aggregate(first=Min("sealed__position"), last=Max("sealed__position"))
+    first, last = ends["first"] or 0, ends["last"] or 0
     while True:
         batch = list(
             rows.filter(sealed__position__gt=after)
@@ -194,6 +204,7 @@ def _chosen(writer: _Writer, workspace_id: uuid.UUID, rows: Any) -> Iterator[byt
                 seal = seal_of(workspace_id, after)
                 paths = paths_of(seal)
                 yield writer.line("seal", _seal(seal))
+            writer.progress.wrote((after - first + 1) / (last - first + 1))
             path = [step.hex() for step in paths.of(after - seal.first)]
             yield writer.line("event", {**_event(*row), "path": path})
         if len(batch) < BATCH:

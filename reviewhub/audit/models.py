@@ -166,6 +166,21 @@ class SealKey(models.Model):
         return self.public[:16]
 
 
+class Export(models.Model):
+    """How far an export has come that somebody waits for; swept after a day, no part of the record."""
+
+    id = models.UUIDField(primary_key=True)
+    workspace_id = models.UUIDField()
+    actor_id = models.UUIDField()
+    entries = models.BigIntegerField(default=0)
+    thousandths = models.PositiveSmallIntegerField(default=0)
+    begun_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"export of {self.entries} entries"
+
+
 class Chain(models.Model):
     """Where the sealer of a workspace is: who seals holds the lock on this row.
 

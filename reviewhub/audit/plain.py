@@ -12,7 +12,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from reviewhub_agents import canonical
@@ -20,6 +20,7 @@ from reviewhub_agents import canonical
 from reviewhub.audit.export import Bundle
 from reviewhub.audit.kinds import AuditListed
 from reviewhub.audit.models import Event
+from reviewhub.audit.progress import Progress
 from reviewhub.audit.queries import OLDEST_FIRST, Filters, filtered, newer
 from reviewhub.audit.record import record
 from reviewhub.core import clock
@@ -81,14 +82,24 @@ def export_plain(*, workspace_id: uuid.UUID, actor: Actor, filters: Filters, wor
         actor=actor,
         data=AuditListed(form=form, filters=words),
     )
-    rows = filtered(Event.objects.filter(workspace_id=workspace_id), replace(filters, until=until))
-    return Bundle(name=f"record.{form}", lines=FORMS[form](_entries(rows)))
+    progress = Progress()
+    entries = entries_of(workspace_id, replace(filters, until=until), progress)
+    return Bundle(name=f"record.{form}", lines=FORMS[form](entries), progress=progress)
 
 
-def _entries(rows: Any) -> Iterator[dict[str, Any]]:
+def entries_of(
+    workspace_id: uuid.UUID, filters: Filters, progress: Progress | None = None
+) -> Iterator[dict[str, Any]]:
+    """The entries that fit, the oldest first, as they go out; by their times one sees how many are left."""
+    rows = filtered(Event.objects.filter(workspace_id=workspace_id), filters)
     left = rows.select_related("payload", "sealed").order_by(*OLDEST_FIRST)
+    first: datetime | None = None
     while batch := list(left[:BATCH]):
-        yield from map(_entry, batch)
+        for event in batch:
+            first = first or event.at
+            if progress and filters.until:
+                progress.wrote((event.at - first) / max(filters.until - first, timedelta(microseconds=1)))
+            yield _entry(event)
         left = newer(left, batch[-1].at, batch[-1].pk)
 
 

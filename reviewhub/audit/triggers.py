@@ -113,6 +113,24 @@ def _emptied(run: str, empty: dict[str, str], same: str) -> str:
     return " AND ".join([*values, *kept, f"EXISTS (SELECT 1 {removal} AND r.kind = 'erasure')"])
 
 
+def _renamed(name: str, whose: str, same: str) -> str:
+    """An UPDATE that puts an invented name where the name of somebody stands who was erased.
+
+    Args:
+        name: the column of the name.
+        whose: that of their id.
+        same: the other columns, separated by spaces.
+    """
+    kept = [
+        f"(NEW.{one} = OLD.{one} OR (NEW.{one} IS NULL AND OLD.{one} IS NULL))"
+        for one in (whose, *same.split())
+    ]
+    erased = (
+        f"EXISTS (SELECT 1 FROM audit_event e WHERE e.kind = 'member.erased' AND e.subject_id = OLD.{whose})"  # noqa: S608
+    )
+    return " AND ".join([f"NEW.{name} LIKE 'Erased person ________'", *kept, erased])
+
+
 _CALL: Final = "(SELECT c.run_id FROM toolcalls_toolcall c WHERE c.id = OLD.tool_call_id)"
 _VERSION_EMPTIED: Final = _emptied(
     _CALL,
@@ -144,6 +162,21 @@ _VOTE_EMPTIED: Final = _emptied(
     "(SELECT q.run_id FROM reviews_reviewrequest q WHERE q.id = OLD.request_id)",
     {"message": "''", "note": "''"},
     f"{_VOTE} voided_at voided_because",
+)
+_VOTE_RENAMED: Final = _renamed(
+    "name",
+    "member_id",
+    f"{_VOTE} message note voided_at voided_because".replace(" member_id name ", " "),
+)
+_VERSION_RENAMED: Final = _renamed(
+    "author_name",
+    "author_id",
+    "id tool_call_id version arguments changes digest likeness author_kind created_at",
+)
+_DECISION_RENAMED: Final = _renamed(
+    "by_name",
+    "by_id",
+    "id workspace_id tool_call_id request_id type version digest message note value by_kind policy_version decided_at",
 )
 # A vote that is void stays so, and what it said stays, too.
 _VOTE_VOIDED: Final = " AND ".join(
@@ -189,11 +222,19 @@ GUARDS: Final = (
     Guard(
         table="reviews_review",
         keys=("id", "request_id member_id WHERE voided_at IS NULL"),
-        unless=f"({_VOTE_VOIDED}) OR ({_VOTE_EMPTIED})",
+        unless=f"({_VOTE_VOIDED}) OR ({_VOTE_EMPTIED}) OR ({_VOTE_RENAMED})",
     ),
     Guard(table="toolcalls_attempt", keys=("id", "tool_call_id number", "tool_call_id key_hash")),
-    Guard(table="toolcalls_callversion", keys=("id", "tool_call_id version"), unless=_VERSION_EMPTIED),
-    Guard(table="toolcalls_decision", keys=("id", "request_id"), unless=_DECISION_EMPTIED),
+    Guard(
+        table="toolcalls_callversion",
+        keys=("id", "tool_call_id version"),
+        unless=f"({_VERSION_EMPTIED}) OR ({_VERSION_RENAMED})",
+    ),
+    Guard(
+        table="toolcalls_decision",
+        keys=("id", "request_id"),
+        unless=f"({_DECISION_EMPTIED}) OR ({_DECISION_RENAMED})",
+    ),
 )
 
 

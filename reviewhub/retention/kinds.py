@@ -110,3 +110,18 @@ class RunDrillFailed(Payload):
     branch: str
     checkpoint: str
     problem: str
+
+
+@kind("member.erased", says="{actor} erased who {who} was: {reason}")
+class MemberErased(Payload):
+    """`who` is the invented name that stands where theirs stood."""
+
+    who: str
+    reason: str
+
+
+@kind("person.exported", says="{actor} exported what is kept about {who}")
+class PersonExported(Payload):
+    """The data of a member, or of somebody whom runs were started for."""
+
+    who: str

@@ -69,6 +69,7 @@ def audit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         ),
         "opened": opened,
         "request_row": _request(opened),
+        "export_id": uuid.uuid4(),
         "lag": lag(caller.workspace_id),
         "proof": proof_of(opened.event) if opened else None,
         "query": _without(given, "event"),

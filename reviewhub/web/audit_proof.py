@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
 from reviewhub_agents import verify_audit, wire
 
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.audit.export import Bundle, export_one, export_range, export_selection
+from reviewhub.audit.models import Export
 from reviewhub.audit.plain import export_plain
+from reviewhub.audit.progress import noted
 from reviewhub.gates.receipts import receipts_of
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.web.access import actor, page
@@ -38,7 +43,20 @@ def export(request: HttpRequest, caller: MemberCaller) -> HttpResponseBase:
             bundle = export_range(workspace_id=where, actor=who, since=filters.since, until=filters.until)
         else:
             bundle = export_selection(workspace_id=where, actor=who, filters=filters, words=words)
-    return _download(bundle)
+    if (export_id := _id(request.GET.get("export", ""))) is not None:
+        lines = noted(
+            bundle.lines, bundle.progress, export_id=export_id, workspace_id=where, actor_id=caller.member.pk
+        )
+        bundle = replace(bundle, lines=lines)
+    return download(bundle)
+
+
+@page(Action.AUDIT_READ)
+def progress(request: HttpRequest, caller: MemberCaller, export_id: uuid.UUID) -> HttpResponse:
+    """How far one's own export has come: a part of the page, which asks for itself again until it has ended."""
+    rows = Export.objects.filter(pk=export_id, workspace_id=caller.workspace_id, actor_id=caller.member.pk)
+    context = {"export": rows.first(), "export_id": export_id, "workspace": caller.member.workspace}
+    return render(request, "web/_export.html", context)
 
 
 @page(Action.AUDIT_READ)
@@ -50,7 +68,7 @@ def proof(request: HttpRequest, caller: MemberCaller, event: int) -> HttpRespons
             actor=actor(request, caller),
             event_id=min(event, 2**63 - 1),
         )
-    return _download(bundle)
+    return download(bundle)
 
 
 @page(Action.AUDIT_READ)
@@ -70,7 +88,15 @@ def receipts(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> 
     return answer
 
 
-def _download(bundle: Bundle) -> StreamingHttpResponse:
+def _id(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text) if text else None
+    except ValueError:
+        return None
+
+
+def download(bundle: Bundle) -> StreamingHttpResponse:
+    """A file, sent as it is made."""
     form = bundle.name.rpartition(".")[2]
     answer = StreamingHttpResponse(bundle.lines, content_type=TYPES[form])
     answer["Content-Disposition"] = f'attachment; filename="{bundle.name}"'

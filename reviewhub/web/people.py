@@ -35,10 +35,10 @@ STRANDED_SHOWN = 20
 @page(Action.PEOPLE_READ)
 def people(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Everybody, and the teams."""
-    return _page(request, caller)
+    return people_page(request, caller)
 
 
-def _page(
+def people_page(
     request: HttpRequest,
     caller: MemberCaller,
     *,
@@ -52,6 +52,8 @@ def _page(
         "teams": teams_of(caller.workspace_id),
         "roles": Role.choices,
         "may_edit": may(caller, Action.PEOPLE_EDIT),
+        "may_erase": may(caller, Action.RUN_ERASE),
+        "may_audit": may(caller, Action.AUDIT_READ),
         "shown": shown,
         "given": {},
         **more,
@@ -61,7 +63,7 @@ def _page(
 
 def _again(request: HttpRequest, caller: MemberCaller, error: ReviewHubError) -> HttpResponse:
     given = request.POST
-    return _page(
+    return people_page(
         request,
         caller,
         errors=words(error),
@@ -72,12 +74,12 @@ def _again(request: HttpRequest, caller: MemberCaller, error: ReviewHubError) ->
 
 
 def _again_of(request: HttpRequest, caller: MemberCaller, member: Member, error: Invalid) -> HttpResponse:
-    return _page(request, caller, errors=words(error), status=error.status)
+    return people_page(request, caller, errors=words(error), status=error.status)
 
 
 def _team_again(request: HttpRequest, caller: MemberCaller, error: ReviewHubError) -> HttpResponse:
     typed = request.POST.get("name", "")
-    return _page(request, caller, errors=words(error), new_team=typed, status=error.status)
+    return people_page(request, caller, errors=words(error), new_team=typed, status=error.status)
 
 
 @posted
@@ -97,7 +99,7 @@ def invite(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     except Conflict as error:
         return _again(request, caller, error)
     shown = {"name": made.member.person.name, "email": made.member.person.email, "password": made.password}
-    return _page(request, caller, shown=shown)
+    return people_page(request, caller, shown=shown)
 
 
 def find(caller: MemberCaller, member_id: uuid.UUID) -> tuple[Member, Target]:
@@ -155,9 +157,9 @@ def new_password(request: HttpRequest, caller: MemberCaller, member: Member) -> 
     try:
         password = password_for(member=member, actor=actor(request, caller))
     except ReviewHubError as error:
-        return _page(request, caller, errors=words(error), status=error.status)
+        return people_page(request, caller, errors=words(error), status=error.status)
     shown = {"name": member.person.name, "email": member.person.email, "password": password}
-    return _page(request, caller, shown=shown)
+    return people_page(request, caller, shown=shown)
 
 
 @posted
@@ -184,7 +186,9 @@ def find_team(caller: MemberCaller, team_id: uuid.UUID) -> tuple[Team, Target]:
 def _rename_again(
     request: HttpRequest, caller: MemberCaller, team: Team, error: ReviewHubError
 ) -> HttpResponse:
-    return _page(request, caller, errors=words(error), of=team.pk, typed=request.POST, status=error.status)
+    return people_page(
+        request, caller, errors=words(error), of=team.pk, typed=request.POST, status=error.status
+    )
 
 
 @posted
@@ -205,7 +209,7 @@ def _done(request: HttpRequest, caller: MemberCaller, act: Callable[[], None], s
     try:
         act()
     except ReviewHubError as error:
-        return _page(request, caller, errors=words(error), status=error.status)
+        return people_page(request, caller, errors=words(error), status=error.status)
     messages.success(request, said)
     return redirect(f"/{caller.member.workspace.slug}/people")
 

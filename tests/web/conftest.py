@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -57,6 +58,7 @@ def ids(cast: Cast) -> dict[str, Any]:
         "<int:version>": 1,
         "<slug:name>": "edits",
         "<int:event>": event.pk,
+        "<uuid:export_id>": uuid.uuid4(),
         "<int:number>": row.number,
         "<uuid:run_id>": row.run_id,
         "<uuid:branch_id>": row.branch_id,

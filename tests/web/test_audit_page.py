@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from reviewhub.accounts.models import Member
+from reviewhub.audit import progress
 from reviewhub.audit.models import Event
 from reviewhub.core.display.segments import plain
 from reviewhub.web.audit_entry import Line
@@ -105,6 +106,24 @@ def test_stories_of_a_run_and_of_a_person(cast: Cast, as_: As, edited: Event) ->
     page = carol.get(f"/northwind/audit/people/{cast.bob.pk}")
     assert "Bob changed the arguments" in page.content.decode()
     assert {one.line.event.actor_id for one in page.context["told"]} == {cast.bob.pk}
+
+
+def test_an_export_says_how_far_it_has_come(
+    cast: Cast, as_: As, edited: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "EVERY", -1)
+    carol, where = as_(cast.carol), f"/northwind/audit/export/{edited.run_id}"
+    assert "The export begins" in carol.get(where).content.decode()
+    made = carol.get(f"/northwind/audit/export?as=jsonl&export={edited.run_id}&run={edited.run_id}")
+    lines = iter(made.streaming_content)
+    for _ in range(3):
+        next(lines)
+    begun = carol.get(where).content.decode()
+    assert "2 entries written" in begun and "hx-trigger" in begun
+    left = len(list(lines))
+    ended = carol.get(where).content.decode()
+    assert f"{3 + left} entries written" in ended and "hx-trigger" not in ended
+    assert "The export begins" in as_(cast.alice).get(where).content.decode()
 
 
 def test_looking_is_recorded_and_exports_are(cast: Cast, as_: As, edited: Event) -> None:

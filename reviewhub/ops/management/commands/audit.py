@@ -89,12 +89,15 @@ class Command(BaseCommand):
     def _bar(self, total: int) -> Any:
         """On a terminal, a bar that moves on."""
         shown = self.stderr.isatty() and total > 0
+        last = -1
 
-        def show(events: int) -> None:
-            if shown:
-                part = min(events / total, 1.0)
-                self.stderr.write(f"\r{'#' * int(40 * part):<40} {part:4.0%} {events:,}", ending="")
-                if events >= total:
+        def show(done: int, events: int | None = None) -> None:
+            nonlocal last
+            if shown and done != last:
+                last, part = done, min(done / total, 1.0)
+                count = done if events is None else events
+                self.stderr.write(f"\r{'#' * int(40 * part):<40} {part:4.0%} {count:,}", ending="")
+                if done >= total:
                     self.stderr.write("\n", ending="")
 
         return show
@@ -112,7 +115,10 @@ class Command(BaseCommand):
         path = options["out"] or Path(bundle.name)
         try:
             with path.open("xb") as file:
-                file.writelines(bundle.lines)
+                show = self._bar(1000)
+                for line in bundle.lines:
+                    file.write(line)
+                    show(bundle.progress.thousandths, bundle.progress.entries)
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror}") from error
         self.stdout.write(f"written: {path}")

@@ -1,0 +1,171 @@
+"""Erases who a former member was. That somebody acted stays, under an invented name; the record's chain holds.
+
+The database lets names be taken from votes, decisions and versions of calls only when `member.erased` names whose.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from reviewhub_agents import canonical
+
+from reviewhub.accounts.admins import lock_member
+from reviewhub.accounts.models import Member, SavedView, SignInFailure
+from reviewhub.accounts.new_password import BelongsElsewhere
+from reviewhub.audit.erase import erase as erase_events
+from reviewhub.audit.models import Event
+from reviewhub.audit.record import record
+from reviewhub.checkpoints.models import Hold
+from reviewhub.core import faults
+from reviewhub.core.actors import Actor
+from reviewhub.core.models import IdempotencyKey
+from reviewhub.deliveries import folder
+from reviewhub.deliveries.models import Email
+from reviewhub.retention.erase import StillOpen
+from reviewhub.retention.kinds import MemberErased
+from reviewhub.retention.reasons import check_reason
+from reviewhub.retention.scrub import scrub
+from reviewhub.reviews.models import Comment, Question, Review, ReviewRequest
+from reviewhub.standing.models import StandingApproval
+from reviewhub.toolcalls.models import CallVersion, Decision
+
+KEPT: Final = ("member.erased", "audit.erased", "run.erased")
+"""Kinds whose words stay: they say by whom and why something was erased."""
+_IDS: Final = 20_000
+
+
+def invented(member: Member) -> str:
+    """What somebody is called afterwards: the same everywhere, and nobody else's."""
+    return f"Erased person {member.pk.hex[-8:]}"
+
+
+def erase_member(*, member: Member, reason: str, actor: Actor) -> int:
+    """Erases name, e-mail address and what the record says of a member who may not act any more.
+
+    In transactions of at most RETENTION_BATCH_ROWS events; killed in the middle, the same call goes on.
+
+    Args:
+        reason: kept for ever; it must not repeat what is erased.
+
+    Returns:
+        Of how many events the words are gone now.
+
+    Raises:
+        Invalid: no reason is given.
+        StillOpen: they may still act, or did something in a run that is under hold; `extra` has `runs`.
+        BelongsElsewhere: they are in other workspaces too, which their name and address belong to as well.
+        NotAnyMore: who acts may not do this any more.
+    """
+    check_reason(reason)
+    _begin(member, reason, actor)
+    count = 0
+    while done := _events(member, reason, actor):
+        count += done
+        faults.point("erase.after_commit")
+    _end(member, actor)
+    return count
+
+
+@transaction.atomic
+def _begin(member: Member, reason: str, actor: Actor) -> None:
+    row = lock_member(member, actor)
+    if row.is_active:
+        raise StillOpen(f"{row.person.name} may still act here: disable them first. Nothing was erased.")
+    if row.person.memberships.exclude(pk=row.pk).exists():
+        raise BelongsElsewhere("This person belongs to other workspaces too, which know them by this name.")
+    held = set(Hold.objects.filter(run_id__in=_theirs(row).values("run_id")).values_list("run_id", flat=True))
+    if held:
+        raise StillOpen(
+            f"They acted in {len(held)} runs under hold: {min(map(str, held))} … Nothing was erased.",
+            runs={str(run): "it is under hold" for run in held},
+        )
+    if not Event.objects.filter(kind="member.erased", subject_id=row.pk).exists():
+        record(
+            "member.erased",
+            workspace_id=row.workspace_id,
+            actor=actor,
+            subject_id=row.pk,
+            data=MemberErased(who=invented(row), reason=reason),
+        )
+
+
+@transaction.atomic
+def _events(member: Member, reason: str, actor: Actor) -> int:
+    """Erases what some events say; how many."""
+    row = lock_member(member, actor)
+    most = settings.RETENTION_BATCH_ROWS
+    some = list(_theirs(row).order_by("id").values_list("id", flat=True)[:most]) or next(
+        _mentions(row, most), []
+    )
+    return erase_events(workspace_id=row.workspace_id, event_ids=some, actor=actor, because=reason)
+
+
+def _theirs(member: Member) -> QuerySet[Event]:
+    """Events that still say something of what they did, or of what was done to them."""
+    rows = Event.objects.filter(workspace_id=member.workspace_id, payload__erased_at__isnull=True)
+    return rows.filter(Q(actor_id=member.pk) | Q(subject_id=member.pk)).exclude(kind__in=KEPT)
+
+
+def _mentions(member: Member, most: int) -> Iterator[list[int]]:
+    """Events of others whose facts have exactly this name or address, unless the name is somebody else's as well."""
+    person = member.person
+    others = Member.objects.filter(workspace_id=member.workspace_id, person__name=person.name)
+    wanted = {person.email} | (set() if others.exclude(pk=member.pk).exists() else {person.name})
+    held = Hold.objects.values("run_id")
+    rows = Event.objects.filter(workspace_id=member.workspace_id, payload__erased_at__isnull=True)
+    rows = rows.exclude(kind__in=KEPT).exclude(run_id__in=held, run_id__isnull=False)
+    said = Q()
+    for one in wanted:
+        said |= Q(payload__body__contains=json.dumps(one, ensure_ascii=False))
+    newest = rows.order_by("-id").values_list("id", flat=True).first() or 0
+    found: list[int] = []
+    for start in range(0, newest + 1, _IDS):
+        part = rows.filter(id__gt=start, id__lte=start + _IDS).filter(said).order_by("id")
+        found += [pk for pk, body in part.values_list("id", "payload__body") if _names(body, wanted)]
+        if len(found) >= most:
+            break
+    if found:
+        yield found[:most]
+
+
+def _names(body: str, wanted: set[str]) -> bool:
+    tree: Any = canonical.reread(body)
+    values = tree["data"].values()
+    return any(one in wanted for one in values if isinstance(one, str)) or any(
+        not wanted.isdisjoint(map(str, one)) for one in values if isinstance(one, list)
+    )
+
+
+@transaction.atomic
+def _end(member: Member, actor: Actor) -> None:
+    """Takes the name from all rows that have it with its id, and from the account."""
+    row = lock_member(member, actor)
+    person, name = row.person, invented(row)
+    Review.objects.filter(member=row).exclude(name=name).update(name=name)
+    decided = Decision.objects.filter(by_kind="person", by_id=row.pk)
+    requests = decided.filter(request_id__isnull=False).values("request_id")
+    ReviewRequest.objects.filter(pk__in=requests).update(decided_by_name=name)
+    decided.exclude(by_name=name).update(by_name=name)
+    CallVersion.objects.filter(author_kind="person", author_id=row.pk).exclude(author_name=name).update(
+        author_name=name
+    )
+    for model in (Comment, Question):
+        model._default_manager.filter(member=row).update(name=name)
+    StandingApproval.objects.filter(owner=row).update(owner_name=name)
+    SavedView.objects.filter(member=row).delete()
+    Email.objects.filter(to=person.email).delete()
+    SignInFailure.objects.filter(account=person.email).delete()
+    answers = IdempotencyKey.objects.filter(scope__startswith=f"decide:{row.pk}:", answer__isnull=False)
+    answers.update(answer=None)
+    address = person.email
+    person.name, person.email, person.is_active = name, f"{uuid.uuid4().hex}@erased.invalid", False
+    person.set_unusable_password()
+    person.save()
+    transaction.on_commit(lambda: folder.forget(lambda words: address in words), robust=True)
+    transaction.on_commit(scrub, robust=True)

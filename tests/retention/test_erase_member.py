@@ -1,0 +1,147 @@
+"""Erasing who a former member was: the name is nowhere, the chain holds, and the database lets nothing else pass."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import IntegrityError, models, transaction
+
+from reviewhub.accounts.models import Member
+from reviewhub.accounts.new_password import BelongsElsewhere
+from reviewhub.audit import seal
+from reviewhub.audit.models import Event
+from reviewhub.audit.verify import verify
+from reviewhub.checkpoints.models import Hold
+from reviewhub.core.errors import Invalid, NotFound
+from reviewhub.retention.erase import StillOpen
+from reviewhub.retention.erase_member import erase_member, invented
+from reviewhub.retention.person_data import export_member, export_subject
+from reviewhub.reviews.disable_member import disable_member
+from reviewhub.reviews.models import Review
+from reviewhub.runs.models import Run
+from reviewhub.toolcalls.models import CallVersion, Decision
+from tests.cast import ALICE, Cast
+from tests.driver import PersonHttp, agent_of, call, policy
+
+pytestmark = pytest.mark.django_db
+NAME, ADDRESS = "Bobadil Ochoa", "bob@example.com"
+
+
+@pytest.fixture
+def gone(cast: Cast, settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Member:
+    """Bob edited and commented, Dave took over what he had claimed, and Bob has left."""
+    settings.AUDIT_KEYS = tmp_path
+    monkeypatch.setattr(seal, "settled", lambda rows: rows)
+    monkeypatch.setattr(seal, "_SETTLED", "")
+    cast.bob.person.name = NAME
+    cast.bob.person.save()
+    agent, bob = agent_of(cast.support), PersonHttp(cast.bob)
+    policy(cast.support, {"name": "All", "tool": "*", "action": "require"})
+    run = agent.run(on_behalf_of="ann@example.org", input={"api_key": "s3cret-s3cret"})
+    (waiting,) = agent.pause(run["id"], call()).ok(201)["tool_calls"]
+    request = f"/requests/{waiting['request']['id']}"
+    bob.post(f"{request}/comment", {"text": "Looks large."}).ok()
+    bob.post(f"{request}/claim", {}).ok()
+    change = {"op": "set", "path": "/amount", "value": "7.50"}
+    bob.decide(waiting, "edit", changes=[change], message="Less.").ok()
+    disable_member(member=cast.bob, actor=ALICE)
+    return Member.objects.select_related("person").get(pk=cast.bob.pk)
+
+
+def told(cast: Cast) -> str:
+    """Every text of every table of ours."""
+    found = []
+    for model in apps.get_models():
+        names = [
+            one.name for one in model._meta.fields if isinstance(one, models.CharField | models.TextField)
+        ]
+        found += [str(row) for row in model._default_manager.values_list(*names)] if names else []
+    return "\n".join(found)
+
+
+def test_the_name_is_nowhere_and_the_chain_holds(cast: Cast, gone: Member) -> None:
+    seal.seal_all()
+    assert NAME in told(cast) and ADDRESS in told(cast)
+    assert erase_member(member=gone, reason="Art. 17", actor=ALICE) > 5
+    assert NAME not in told(cast) and ADDRESS not in told(cast)
+    assert Decision.objects.get().by_name == Review.objects.get().name == invented(gone)
+    assert Decision.objects.get().message == "Less."
+    seal.seal_all()
+    found = verify(cast.workspace.pk)
+    assert found.broken is None and found.erased > 5
+    assert erase_member(member=gone, reason="Art. 17", actor=ALICE) == 0
+    assert Event.objects.filter(kind="member.erased").count() == 1
+
+
+def test_it_is_refused_while_they_may_act_under_hold_or_elsewhere(cast: Cast, gone: Member) -> None:
+    with pytest.raises(Invalid):
+        erase_member(member=gone, reason=" ", actor=ALICE)
+    with pytest.raises(StillOpen, match="disable them first"):
+        erase_member(member=cast.dave, reason="x", actor=ALICE)
+    hold = Hold.objects.create(run=Run.objects.get(), reason="a lawsuit", by_name="Carol")
+    with pytest.raises(StillOpen, match="under hold"):
+        erase_member(member=gone, reason="x", actor=ALICE)
+    hold.delete()
+    Member.objects.create(workspace=cast.other, person=gone.person, role="reviewer")
+    with pytest.raises(BelongsElsewhere):
+        erase_member(member=gone, reason="x", actor=ALICE)
+    assert not Event.objects.filter(kind__in=("member.erased", "audit.erased")).exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "fields"),
+    [
+        (Decision, {"by_name": "Erased person 00000000", "type": "reject"}),
+        (Decision, {"by_name": "Mallory"}),
+        (Review, {"name": "Erased person 00000000", "verdict": "reject"}),
+        (CallVersion, {"author_name": "Erased person 00000000", "arguments": "{}"}),
+    ],
+)
+def test_the_database_lets_nothing_pass_but_the_name(
+    cast: Cast, gone: Member, rows: Any, fields: dict[str, str]
+) -> None:
+    name = next(iter(fields))
+    whose = {"by_name": {"by_id": gone.pk}, "name": {"member": gone}, "author_name": {"author_id": gone.pk}}[
+        name
+    ]
+    mine = rows.objects.filter(**whose)
+    with pytest.raises(IntegrityError), transaction.atomic():  # nobody was erased yet
+        mine.update(**{name: "Erased person 00000000"})
+    erase_member(member=gone, reason="Art. 17", actor=ALICE)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        mine.update(**fields)
+
+
+def lines(made: Any) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in made.lines]
+
+
+def test_what_is_kept_about_a_member(cast: Cast, gone: Member) -> None:
+    found = lines(export_member(member=gone, actor=ALICE))
+    assert {one["about"] for one in found} >= {
+        "account",
+        "membership",
+        "vote",
+        "decision",
+        "comment",
+        "edit",
+        "event",
+    }
+    kinds = {one["kind"] for one in found if one["about"] == "event"}
+    assert {"request.decided", "request.commented", "member.disabled"} <= kinds
+    assert "run.started" not in kinds
+    assert Event.objects.get(kind="person.exported").payload.sentence.endswith(f"what is kept about {NAME}")
+
+
+def test_what_the_runs_of_somebody_hold_without_secrets(cast: Cast, gone: Member) -> None:
+    given = {"workspace_id": cast.workspace.pk, "actor": ALICE}
+    found = lines(export_subject(on_behalf_of="ann@example.org", **given))
+    assert {one["about"] for one in found} == {"run", "tool call", "request", "event"}
+    assert [one["arguments"]["amount"] for one in found if one["about"] == "tool call"] == ["10.00", "7.50"]
+    assert "s3cret" not in json.dumps(found)
+    for refused in ("", "nobody"):
+        with pytest.raises((Invalid, NotFound)):
+            export_subject(on_behalf_of=refused, **given)
