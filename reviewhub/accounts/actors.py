@@ -15,6 +15,11 @@ _SIGNED_IN_AT = "signed_in_at"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
+def is_request_id(text: str) -> bool:
+    """Whether an id of an HTTP request that came from outside can be kept."""
+    return _REQUEST_ID.fullmatch(text) is not None
+
+
 def mark_signed_in(session: MutableMapping[str, Any]) -> None:
     """Keeps in a person's session that they have just shown their password."""
     session[_SIGNED_IN_AT] = now().isoformat()
@@ -40,7 +45,7 @@ def actor_for(
     `signed_in_at` is of a person's session. `ip` and `http_request` come from outside: an id of another form than 64
     letters, digits, `.`, `_`, `-` is left out.
     """
-    if not _REQUEST_ID.fullmatch(http_request):
+    if not is_request_id(http_request):
         http_request = ""
     if isinstance(caller, AgentCaller):
         agent = caller.agent

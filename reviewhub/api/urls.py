@@ -111,6 +111,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("standing-approvals/<uuid:standing>/revoke", standing.RevokeStanding.as_view()),
     path("retention", retention.Retention.as_view()),
     path("retention/dry-run", retention.DryRun.as_view()),
+    path("retention/person-data", retention.PersonData.as_view()),
     path("retention/erase", retention.Erase.as_view()),
     path("events", events.Events.as_view()),
     path("events/export", exports.ExportEvents.as_view()),

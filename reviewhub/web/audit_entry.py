@@ -136,7 +136,13 @@ class Line:
         told = {*EVIDENCE} | {one for pair in _pairs(self.data) for one in pair}
         told |= {"changes", "before"} if "changes" in self.data else set()
         return arguments.rows(
-            canonical.dumps({name: value for name, value in self.data.items() if name not in told})
+            canonical.dumps(
+                {
+                    name: value
+                    for name, value in self.data.items()
+                    if name not in told and value not in (None, "")
+                }
+            )
         )
 
 

@@ -110,6 +110,7 @@ ACCESS: dict[str, Row] = {
     "POST standing-approvals/<uuid:standing>/revoke": Row("ba", {"reason": "no more"}),
     "GET retention": Row("cam"),
     "GET retention/dry-run": Row("cam"),
+    "GET retention/person-data": Row("am"),
     "POST retention/erase": Row("am", {"on_behalf_of": " ", "reason": "they asked for it"}),
     "GET runs/<uuid:run>/retention": Row("ca"),
     "POST runs/<uuid:run>/hold": Row("ca", {"reason": "a lawsuit"}),

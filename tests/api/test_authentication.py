@@ -69,6 +69,17 @@ class TestKeys:
         }
 
     @pytest.mark.parametrize(
+        ("given", "kept"), [("req-1", True), ("", False), ("a b", False), ("x" * 65, False)]
+    )
+    def test_every_request_has_an_id_that_the_answer_gives_back(
+        self, cast: Cast, client: Client, given: str, kept: bool
+    ) -> None:
+        _, _, text = make_test_agent(cast.support)
+        answer = client.get("/who", **with_key(text, **{"X-Request-ID": given}))
+        assert answer["X-Request-ID"] == answer.json()["request"] != ""
+        assert (answer["X-Request-ID"] == given) is kept
+
+    @pytest.mark.parametrize(
         "header",
         [
             "",

@@ -104,7 +104,11 @@ def _range_from(number: int) -> list[bytes]:
     from reviewhub.audit import export
 
     writer = export._Writer(WORKSPACE, keys.newest().public, "range", Seal.objects.get(number=number - 1))
-    return list(writer.whole(export._range(writer, WORKSPACE, number, 3)))
+    return list(
+        writer.whole(
+            export._range(writer, WORKSPACE, *Seal.objects.filter(number__in=(number, 3)).order_by("number"))
+        )
+    )
 
 
 def test_chosen_events_prove_themselves(ids: list[int]) -> None:

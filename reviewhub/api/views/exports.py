@@ -61,7 +61,7 @@ class ExportEvents(PersonView):
                 bundle = export_selection(
                     workspace_id=workspace_id, actor=actor, filters=filters, words=words
                 )
-        return _streamed(bundle)
+        return streamed(bundle)
 
 
 class EventProof(PersonView):
@@ -76,10 +76,11 @@ class EventProof(PersonView):
             bundle = export_one(
                 workspace_id=caller.workspace_id, actor=actor_of(request), event_id=min(event, 2**63 - 1)
             )
-        return _streamed(bundle)
+        return streamed(bundle)
 
 
-def _streamed(bundle: Bundle) -> StreamingHttpResponse:
+def streamed(bundle: Bundle) -> StreamingHttpResponse:
+    """A file, sent as it is made."""
     answer = StreamingHttpResponse(bundle.lines, content_type=TYPES[bundle.name.rpartition(".")[2]])
     answer["Content-Disposition"] = f'attachment; filename="{bundle.name}"'
     answer["Cache-Control"] = "no-store"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 
-from django.http import HttpResponse
+from django.db import transaction
+from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from reviewhub_agents import wire
@@ -12,8 +13,10 @@ from reviewhub_agents import wire
 from reviewhub.accounts.permissions import Action, Caller, Target, require
 from reviewhub.api.authentication import caller_of
 from reviewhub.api.base import PersonView, actor_of, answer, read, run_of_person
+from reviewhub.api.views.exports import LINES, streamed
 from reviewhub.retention.erase import erase
 from reviewhub.retention.forecast import look
+from reviewhub.retention.person_data import export_subject
 from reviewhub.retention.present import dry_run_out, retention_out, run_retention_out
 
 
@@ -46,6 +49,24 @@ class DryRun(WorkspaceView):
         """What the rules would take just now, some runs at a time; `?cursor=` for the next. Removes nothing."""
         caller = self.allowed(request, Action.RETENTION_READ)
         return answer(dry_run_out(look(caller.workspace_id, cursor=request.query_params.get("cursor", ""))))
+
+
+class PersonData(WorkspaceView):
+    """`GET /retention/person-data`"""
+
+    takes = frozenset({"on_behalf_of"})
+
+    @extend_schema(parameters=[OpenApiParameter("on_behalf_of", str, required=True)], responses=LINES)
+    def get(self, request: Request) -> HttpResponseBase:
+        """What the runs hold that were started on behalf of somebody, as JSON lines without secrets."""
+        caller = self.allowed(request, Action.RUN_ERASE)
+        with transaction.atomic():
+            bundle = export_subject(
+                workspace_id=caller.workspace_id,
+                on_behalf_of=request.query_params.get("on_behalf_of", ""),
+                actor=actor_of(request, caller),
+            )
+        return streamed(bundle)
 
 
 class RunRetention(PersonView):
