@@ -79,12 +79,7 @@ def _begin(member: Member, reason: str, actor: Actor) -> None:
         raise StillOpen(f"{row.person.name} may still act here: disable them first. Nothing was erased.")
     if row.person.memberships.exclude(pk=row.pk).exists():
         raise BelongsElsewhere("This person belongs to other workspaces too, which know them by this name.")
-    held = set(Hold.objects.filter(run_id__in=_theirs(row).values("run_id")).values_list("run_id", flat=True))
-    if held:
-        raise StillOpen(
-            f"They acted in {len(held)} runs under hold: {min(map(str, held))} … Nothing was erased.",
-            runs={str(run): "it is under hold" for run in held},
-        )
+    _check_holds(row, "Nothing was erased.")
     if not Event.objects.filter(kind="member.erased", subject_id=row.pk).exists():
         record(
             "member.erased",
@@ -99,11 +94,25 @@ def _begin(member: Member, reason: str, actor: Actor) -> None:
 def _events(member: Member, reason: str, actor: Actor) -> int:
     """Erases what some events say; how many."""
     row = lock_member(member, actor)
+    _check_holds(row, "What was erased until then stays so; the same call goes on.")
     most = settings.RETENTION_BATCH_ROWS
     some = list(_theirs(row).order_by("id").values_list("id", flat=True)[:most]) or next(
         _mentions(row, most), []
     )
     return erase_events(workspace_id=row.workspace_id, event_ids=some, actor=actor, because=reason)
+
+
+def _check_holds(member: Member, done: str) -> None:
+    """Raises StillOpen when they acted in a run that is under hold; `done` says what was erased till now."""
+    held = set(
+        Hold.objects.filter(run_id__in=_theirs(member).values("run_id")).values_list("run_id", flat=True)
+    )
+    if held:
+        runs = f"{len(held)} run{'s' * (len(held) > 1)}"
+        raise StillOpen(
+            f"They acted in {runs} under hold, {min(map(str, held))} among them. {done}",
+            runs={str(run): "it is under hold" for run in held},
+        )
 
 
 def _theirs(member: Member) -> QuerySet[Event]:

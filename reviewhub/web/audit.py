@@ -113,7 +113,7 @@ def run_story(request: HttpRequest, caller: MemberCaller, run: Run) -> HttpRespo
 def person_story(request: HttpRequest, caller: MemberCaller, someone: Member) -> HttpResponse:
     """Everything that somebody did, and that was done to them, from their beginning."""
     what = f"the story of {someone.person.name}"
-    more = {"someone": someone, "find": f"who={someone.pk}"}
+    more = {"someone": someone, "find": f"about={someone.pk}"}
     return _story(request, caller, Filters(about_id=someone.pk), what, more)
 
 

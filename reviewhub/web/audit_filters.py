@@ -17,7 +17,7 @@ from reviewhub.tools.queries import tool_names
 
 ACTORS: Final = ("person", "agent", "policy", "timeout", "system")
 DAYS: Final = ("since", "until")
-NAMES: Final = ("q", "kind", "actor", "who", "agent", "tool", "team", "run", "request", *DAYS)
+NAMES: Final = ("q", "kind", "actor", "who", "about", "agent", "tool", "team", "run", "request", *DAYS)
 NOBODY: Final = uuid.UUID(int=0)
 """What a filter asks for that names nothing: it finds nothing, where asking for everything would mislead."""
 
@@ -55,6 +55,7 @@ def filters_of(given: Mapping[str, Any], workspace_id: uuid.UUID) -> Filters:
         kind=given.get("kind", "")[:60],
         actor_kind=actor if actor in ACTORS else "",
         actor_id=_named(given.get("who", "")),
+        about_id=_named(given.get("about", "")),
         agent_id=_named(given.get("agent", "")),
         tool=given.get("tool", "")[:200].strip(),
         team_id=team,

@@ -32,6 +32,7 @@ KEPT: dict[str, tuple[str, ...]] = {
         "kind",
         "actor",
         "who",
+        "about",
         "agent",
         "tool",
         "team",

@@ -98,7 +98,8 @@ def test_no_text_widens_a_page(cast: Cast, visit: Visit, width: int, word: str) 
         f"/northwind/runs/{row.run_id}/plan/1?with=2", "/northwind/runs", "/northwind/audit", "/northwind/agents",
         f"/northwind/agents/{row.agent_id}/budget",
         "/northwind/people", "/northwind/tools", "/northwind/policy", "/northwind/policy/edit", "/account",
-        "/northwind/audit?kind=request.opened", "/northwind/nothing",
+        "/northwind/audit?kind=request.opened", f"/northwind/audit/runs/{row.run_id}",
+        f"/northwind/audit/people/{cast.bob.pk}", "/northwind/nothing",
     ):  # fmt: skip
         page.goto(server + path)
         if wide := too_wide(page):

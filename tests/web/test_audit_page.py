@@ -54,6 +54,7 @@ def test_filters_and_search(cast: Cast, as_: As, edited: Event) -> None:
     )
     assert found(carol, "q=%22amount%22%3A%2210.00%22") == {"request.opened"}
     assert found(carol, "q=7.50&kind=request.changed") == {"request.changed"}
+    assert found(carol, f"about={cast.bob.pk}") == {"request.changed", "request.decided", "request.voted"}
     for query in ("run=thread-8", "who=x", "agent=x", "team=x", "tool=refun"):
         assert found(carol, query) == set(), query
 
