@@ -29,6 +29,9 @@ class Recorded:
     environment: str
     facts: CallFacts
     decided: str
+    state: str
+    run_id: uuid.UUID
+    digest: str
 
 
 class Reader:
@@ -49,7 +52,9 @@ class Reader:
             rows = rows.filter(created_at__gte=backtest.cursor_at).filter(
                 Q(created_at__gt=backtest.cursor_at) | Q(id__gt=backtest.cursor_id)
             )
-        fields = ("id", "created_at", "agent_id", "tool_name", "claims", "run__environment")
+        fields = (
+            "id", "created_at", "agent_id", "tool_name", "claims", "run__environment", "state", "run_id", "digest"
+        )  # fmt: skip
         found = list(rows.order_by("created_at", "id").values_list(*fields)[:most])
         ids = [row[0] for row in found]
         arguments, decided = _arguments(ids), _decided(ids)
@@ -61,12 +66,15 @@ class Reader:
                 environment=row[5],
                 facts=self._facts(row, arguments.get(row[0], "{}")),
                 decided=decided.get(row[0], ""),
+                state=row[6],
+                run_id=row[7],
+                digest=row[8],
             )
             for row in found
         ]
 
     def _facts(self, row: tuple[Any, ...], arguments: str) -> CallFacts:
-        _, _, agent_id, name, claims, _ = row
+        agent_id, name, claims = row[2:5]
         tool = self._tools.get((agent_id, name)) or Tool(agent_id=agent_id, name=name)
         checks = failed_checks(claims) if "checks" in claims else ()
         known = call_facts(tool=tool, arguments=arguments, failed_checks=checks)

@@ -35,6 +35,10 @@ class Tally:
     changes: dict[str, int] = field(default_factory=dict)
     teams: dict[str, list[int]] = field(default_factory=dict)
     tools: dict[str, list[int]] = field(default_factory=dict)
+    taken: dict[str, dict[str, int]] = field(default_factory=dict)
+    """What is taken of each limit, in millionths by part of its time (`insights.beside`)."""
+    uses: dict[str, int] = field(default_factory=dict)
+    """How often each standing approval was used."""
 
     def add(self, *, agent: str, tool: str, before: Answer, after: Answer | None, decided: str) -> list[str]:
         """Counts one call; under which headings it belongs.

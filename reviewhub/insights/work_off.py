@@ -20,6 +20,7 @@ from reviewhub.audit.record import record
 from reviewhub.core.actors import SYSTEM
 from reviewhub.core.clock import DbNow, now
 from reviewhub.core.transitions import move
+from reviewhub.insights.beside import Beside
 from reviewhub.insights.kinds import BacktestEnded, BacktestFailed
 from reviewhub.insights.models import Backtest, BacktestCall
 from reviewhub.insights.recorded import Reader, Recorded
@@ -69,23 +70,30 @@ def _slice(backtest: Backtest) -> bool:
     published = as_of(backtest.workspace_id, backtest.number)
     draft = InForce(0, parse_policy(backtest.draft.rules), tools=registered(backtest.workspace_id))
     reader, tally = Reader(backtest.workspace_id), Tally.loads(backtest.figures)
+    beside = Beside(backtest.workspace_id, tally)
     until = monotonic() + SLICE_SECONDS
     while monotonic() < until:
         batch = reader.batch(backtest, BATCH)
         if not batch:
             return _end(backtest, tally)
-        found = [one for call in batch for one in _compare(call, published, draft, tally)]
+        found = [one for call in batch for one in _compare(call, published, draft, beside, tally)]
         if not _keep(backtest, batch, tally, found):
             return False
     # Released: whoever hears of it next goes on.
     return bool(_mine(backtest).update(beat_at=None))
 
 
-def _compare(call: Recorded, published: InForce, draft: InForce, tally: Tally) -> list[BacktestCall]:
+def _compare(
+    call: Recorded, published: InForce, draft: InForce, beside: Beside, tally: Tally
+) -> list[BacktestCall]:
     def asked(of: InForce) -> rules.Call:
         return call_of(call.facts, agent=call.agent, environment=call.environment, tools=of.tools)
 
-    before, after = answer_of(published, asked(published)), _answer(draft, asked(draft))
+    now, then = asked(published), asked(draft)
+    before = beside.answer("now", published.policy, now, answer_of(published, now), call)
+    after = _answer(draft, then)
+    if after is not None:
+        after = beside.answer("draft", draft.policy, then, after, call)
     headings = tally.add(
         agent=call.agent.name, tool=call.facts.tool, before=before, after=after, decided=call.decided
     )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 
+from reviewhub.policies.arguments import Arguments
 from reviewhub.policies.call import Call
 from reviewhub.policies.conditions import amount_at
 from reviewhub.policies.limit import DECIMALS, MOST_AMOUNT, Limit
@@ -46,7 +47,7 @@ def about(limits: Sequence[Limit], call: Call) -> list[Limit]:
 
 def weighed(limit: Limit, call: Call, *, used: int) -> Weighed:
     """The call on a limit of which `used` millionths are taken within its time."""
-    units = _units(limit, call)
+    units = units_of(limit, call.arguments)
     if isinstance(units, str):
         why = f"limit {limit.name} cannot be counted: {units}"
         return Weighed(limit=limit, units=0, used=used, why=why, is_countable=False)
@@ -73,10 +74,11 @@ def said(units: int) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _units(limit: Limit, call: Call) -> int | str:
+def units_of(limit: Limit, arguments: Arguments) -> int | str:
+    """What a call with these arguments takes, in millionths, or why that cannot be counted."""
     if limit.sum_of is None:
         return UNITS
-    amount = amount_at(call.arguments, limit.sum_of)
+    amount = amount_at(arguments, limit.sum_of)
     if isinstance(amount, str):
         return amount
     if amount < 0:

@@ -13,6 +13,7 @@ from reviewhub.accounts.models import Agent
 from reviewhub.core.clock import now
 from reviewhub.limits import rules
 from reviewhub.limits.models import Meter, Reservation
+from reviewhub.limits.recorded import used_on_record
 from reviewhub.limits.rules import HOLDING, UNITS, Weighed
 from reviewhub.policies.evaluate import CallFacts, Resolved, as_of, call_of, in_force, resolve, team_ids
 from reviewhub.policies.limit import Limit
@@ -35,12 +36,14 @@ class Weighing:
 
 @dataclass
 class _Scale:
-    """The meters of some calls, with what is taken of each; `again` is the call that was weighed before."""
+    """The meters of some calls, with what is taken of each; `again` is the call that was weighed before. `on_record`:
+    a limit without a meter is counted on the calls that there were."""
 
     agent: Agent
     at: datetime
     meters: dict[tuple[str, uuid.UUID | None], Meter]
     again: uuid.UUID | None = None
+    on_record: bool = False
     used: dict[tuple[str, uuid.UUID | None], int] = field(default_factory=dict)
 
     def used_of(self, limit: Limit) -> int:
@@ -49,7 +52,12 @@ class _Scale:
         if key not in self.used:
             meter = self.meters.get(key)
             since = self.at - timedelta(seconds=limit.window_seconds)
-            self.used[key] = taken(meter, since=since, apart_from=self.again) if meter else 0
+            if meter is not None:
+                self.used[key] = taken(meter, since=since, apart_from=self.again)
+            elif self.on_record:
+                self.used[key] = used_on_record(limit, agent=self.agent, at=self.at, apart_from=self.again)
+            else:
+                self.used[key] = 0
         return self.used[key]
 
     def has(self, limit: Limit, units: int) -> bool:
@@ -112,10 +120,24 @@ def weigh(
     ]
 
 
-def look(*, policy: Policy | None, agent: Agent, call: Call, answer: Resolved) -> Weighing:
-    """What the limits of a policy would make of a call just now; nothing is taken or locked."""
+def look(
+    *,
+    policy: Policy | None,
+    agent: Agent,
+    call: Call,
+    answer: Resolved,
+    again: uuid.UUID | None = None,
+    on_record: bool = False,
+) -> Weighing:
+    """What the limits of a policy would make of a call just now; nothing is taken or locked.
+
+    Args:
+        again: the id of a call that was weighed: what it took does not count against it.
+        on_record: a limit that nothing is counted on yet is taken as if it had been there all the time.
+    """
     limits = rules.about(policy.limits, call) if policy is not None and answer.action != "deny" else []
-    return _weighing(_Scale(agent, now(), _meters(agent, limits)), call, limits, answer)
+    scale = _Scale(agent, now(), _meters(agent, limits), again, on_record)
+    return _weighing(scale, call, limits, answer)
 
 
 def reserve(*, call: ToolCall, takes: Sequence[tuple[Meter, int]], at: datetime) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from reviewhub.policies import rules
 from reviewhub.policies.evaluate import InForce, call_of, in_force, without_policy
 from reviewhub.policies.facts import facts_of_tool
+from reviewhub.policies.limit import Limit
 from reviewhub.policies.names import fold_case, fold_look
 from reviewhub.tools.models import Tool
 
@@ -20,6 +21,8 @@ class Gate:
     """What policy says to calls of one tool: one answer, or several, when it depends on the call which one it is."""
 
     answers: tuple[rules.Answer, ...]
+    limits: tuple[tuple[int, Limit], ...] = ()
+    """Those that count its calls, each with its number."""
 
     @property
     def words(self) -> str:
@@ -68,4 +71,14 @@ def _gate(now: InForce, tool: Tool) -> Gate:
     call = call_of(facts_of_tool(tool), agent=tool.agent, environment="", tools=now.tools)
     if now.policy is None:
         return Gate(answers=(without_policy(now, call),))
-    return Gate(answers=tuple(rules.possible(now.policy, call)))
+    counting = tuple(
+        (position, limit)
+        for position, limit in enumerate(now.policy.limits, start=1)
+        if limit.is_about(
+            tool=tool.name,
+            agent=tool.agent.name,
+            agent_team=tool.agent.team.name,
+            environment=limit.environment or "",
+        )
+    )
+    return Gate(answers=tuple(rules.possible(now.policy, call)), limits=counting)

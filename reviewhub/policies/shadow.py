@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,7 +14,7 @@ from reviewhub.policies.compare import asks, change_of
 from reviewhub.policies.evaluate import CallFacts, answer_of, call_of, in_force
 from reviewhub.policies.models import PolicyDraft
 from reviewhub.policies.reading import parse_policy
-from reviewhub.policies.rules import Policy
+from reviewhub.policies.rules import Answer, Policy
 from reviewhub.policies.states import DraftState
 
 log = logging.getLogger(__name__)
@@ -39,8 +39,13 @@ class Shadowed:
     found: list[Otherwise]
 
 
+Between = Callable[[int, Policy | None, rules.Call, Answer], Answer]
+"""What becomes of a version's answer to the call at a place, by what stands beside its text (limits, approvals that
+stand)."""
+
+
 def shadow(
-    *, workspace_id: uuid.UUID, agent: Agent, environment: str, calls: Sequence[CallFacts]
+    *, workspace_id: uuid.UUID, agent: Agent, environment: str, calls: Sequence[CallFacts], between: Between
 ) -> Shadowed | None:
     """What the draft in shadow says to calls of one agent; None when no draft is in shadow.
 
@@ -55,13 +60,14 @@ def shadow(
     tools = frozenset((agent.pk, one.tool, one.schema_fingerprint) for one in calls if one.registered)
     found = []
     for at, facts in enumerate(calls):
-        before = answer_of(
-            published, call_of(facts, agent=agent, environment=environment, tools=published.tools)
-        )
+        asked = call_of(facts, agent=agent, environment=environment, tools=published.tools)
+        before = between(at, published.policy, asked, answer_of(published, asked))
         try:
-            after = rules.evaluate(
-                _read(draft_id), call_of(facts, agent=agent, environment=environment, tools=tools)
+            draft, asked = (
+                _read(draft_id),
+                call_of(facts, agent=agent, environment=environment, tools=tools),
             )
+            after = between(at, draft, asked, rules.evaluate(draft, asked))
         except Exception:
             log.exception("the draft in shadow failed on a call of %r", facts.tool)
             found.append(Otherwise(at=at, change=FAILED))

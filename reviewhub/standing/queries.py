@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from reviewhub_agents import canonical
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Scope, Target, allowed
@@ -64,6 +64,18 @@ def candidates(agent_id: uuid.UUID, tools: Iterable[str], *, to_use: bool = Fals
     if to_use:
         rows = rows.select_for_update(no_key=True, of=("self",))
     return list(rows.order_by("pk")[:MOST])
+
+
+def counts_by_tool(workspace_id: uuid.UUID) -> dict[tuple[uuid.UUID, str], int]:
+    """How many are in force for each tool of each agent."""
+    rows = StandingApproval.objects.filter(IN_FORCE, workspace_id=workspace_id)
+    counted = rows.values_list("agent_id", "tool_name").annotate(many=Count("pk")).order_by()
+    return {(agent, tool): many for agent, tool, many in counted}
+
+
+def everything(workspace_id: uuid.UUID) -> QuerySet[StandingApproval]:
+    """All that there are or were, the oldest first."""
+    return visible(Scope(workspace_id=workspace_id)).prefetch_related("owner__teams").order_by("pk")
 
 
 def used_by(call_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, StandingUse]:

@@ -17,6 +17,7 @@ from reviewhub.accounts.queries import agent_target
 from reviewhub.core.display.sentence import placeholders
 from reviewhub.core.errors import ReviewHubError
 from reviewhub.policies.coverage import Gate, gates, look_alikes
+from reviewhub.standing.queries import counts_by_tool as standing_by_tool
 from reviewhub.toolcalls.queries import Counted, counts_by_tool
 from reviewhub.tools.models import Risk, Tool
 from reviewhub.tools.queries import Covered, coverage, tool_in
@@ -60,15 +61,21 @@ class Line:
     gate: Gate
     counted: Counted
     reads_like: str
+    standing: int
+    """How many standing approvals let some of its calls run."""
 
 
 def _lines(caller: MemberCaller, found: list[Covered]) -> list[Line]:
     tools = [one.tool for one in found]
     counted = counts_by_tool(caller.workspace_id, {tool.agent_id for tool in tools}, days=DAYS)
-    alike = look_alikes(tools)
+    alike, standing = look_alikes(tools), standing_by_tool(caller.workspace_id)
     return [
         Line(
-            one, gate, counted.get((one.tool.agent_id, one.tool.name), Counted()), alike.get(one.tool.pk, "")
+            one,
+            gate,
+            counted.get((one.tool.agent_id, one.tool.name), Counted()),
+            alike.get(one.tool.pk, ""),
+            standing.get((one.tool.agent_id, one.tool.name), 0),
         )
         for one, gate in zip(found, gates(caller.workspace_id, tools), strict=True)
     ]

@@ -15,7 +15,7 @@ from reviewhub.policies.set_shadow import set_shadow
 from reviewhub.toolcalls.models import ShadowAnswer
 from reviewhub.toolcalls.shadowed import shadowed
 from tests.cast import ALICE, Cast
-from tests.driver import AgentHttp, agent_of, call, policy
+from tests.driver import AgentHttp, PersonHttp, agent_of, call, policy
 
 IN_FORCE = (
     {"name": "Mail", "tool": "mail", "action": "allow"},
@@ -79,3 +79,26 @@ def test_what_the_draft_would_do_is_counted_and_nothing_else_happens(
     monkeypatch.undo()
     set_shadow(workspace_id=cast.workspace.pk, draft_id=draft.pk, on=False, actor=ALICE)
     assert states(agent, "refund") == ["waiting"] and ShadowAnswer.objects.count() == 5
+
+
+def test_limits_and_what_stands_are_asked_of_the_draft_too(cast: Cast) -> None:
+    agent, bob = agent_of(cast.support), PersonHttp(cast.bob)
+    for name in ("mail", "refund"):
+        agent.put(f"/tools/{name}", {"effect": "idempotent", "schema": {"type": "object"}}).ok()
+    free = {"name": "Mail", "tool": "mail", "action": "allow"}
+    asks = {"name": "Refunds", "tool": "refund", "action": "require"}
+    policy(cast.support, free, asks)
+    (first,) = agent.pause(agent.run()["id"], call("refund")).ok(201)["tool_calls"]
+    bob.decide(first, "approve", remember={"uses": 1}).ok()
+    assert states(agent, "mail") == ["allowed"]
+    limit = {"name": "Few", "tool": "mail", "most": 2, "window_seconds": 3600, "then": "deny"}
+    eyes = {**asks, "four_eyes": True}
+    text = json.dumps({"rules": [free, eyes], "limits": [limit]})
+    made = save_draft(workspace=cast.workspace, rules_text=text, note="", replaces=None, actor=ALICE)
+    set_shadow(workspace_id=cast.workspace.pk, draft_id=made.pk, on=True, actor=ALICE)
+    # The limit of the draft counts what ran before it, too; the approval that stood let run what four eyes hold.
+    assert states(agent, "mail") == ["allowed"] and not ShadowAnswer.objects.exists()
+    assert states(agent, "mail") == ["allowed"]
+    assert states(agent, "refund") == ["allowed"]
+    found = ShadowAnswer.objects.values_list("tool_call__tool_name", "change", "rule")
+    assert sorted(found) == [("mail", "denied", "Few"), ("refund", "held", "Refunds")]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from datetime import timedelta
 from html import unescape
 
 import pytest
 from django.test import Client
 
 from reviewhub.accounts.models import Member
+from reviewhub.core.clock import now
+from reviewhub.policies.publish import publish
+from reviewhub.standing.models import StandingApproval
 from reviewhub.toolcalls.models import ToolCall
-from tests.cast import Cast
+from tests.cast import ALICE, Cast
 from tests.driver import policy
 from tests.web.make import waiting
 
@@ -49,6 +54,26 @@ def test_each_tool_with_its_rule_and_its_calls(cast: Cast, page: Callable[[], st
     assert ">2</span> calls in 30 days" in refund and ">2</span> waited" in refund
     assert ">Runs</span>" in reads and 'policy#rule-2">Reads</a>' in reads
     assert "everything else" in mail and ">1</span> denied" in mail
+
+
+def test_limits_and_standing_approvals_are_shown(cast: Cast, page: Callable[[], str]) -> None:
+    row = waiting(cast.support, tool="refund")
+    waiting(cast.support, tool="mail.send")
+    text = {
+        "rules": [{"name": "Money", "tool": "refund", "action": "require"}],
+        "limits": [{"name": "Few", "tool": "refund*", "most": 2, "window_seconds": 3600, "then": "deny"}],
+    }
+    publish(workspace=cast.workspace, rules_text=json.dumps(text), note="why", base=0, actor=ALICE)
+    StandingApproval.objects.create(
+        workspace=cast.workspace, agent=row.agent, environment="production", tool_name="refund", owner=cast.bob,
+        schema_fingerprint="sha256:0", owner_name="Bob", team=cast.support, tool_call=row.tool_call,
+        request_number=row.number, until=now() + timedelta(days=1),
+    )  # fmt: skip
+    shown = page()
+    refund, mail = line(shown, "refund"), line(shown, "mail.send")
+    assert 'policy#limit-1">Limit Few</a>' in refund and "2 calls by each agent in 1 h, then denied" in refund
+    assert ">1 standing approval</a>" in refund
+    assert "Limit Few" not in mail and "standing approval" not in mail
 
 
 def test_a_tool_that_came_after_the_policy_says_so(cast: Cast, page: Callable[[], str]) -> None:
