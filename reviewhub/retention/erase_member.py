@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from reviewhub_agents import canonical
 
 from reviewhub.accounts.admins import lock_member
@@ -31,12 +31,21 @@ from reviewhub.retention.erase import StillOpen
 from reviewhub.retention.kinds import MemberErased
 from reviewhub.retention.reasons import check_reason
 from reviewhub.retention.scrub import scrub
-from reviewhub.reviews.models import Comment, Question, Review, ReviewRequest
+from reviewhub.reviews.models import Comment, FollowUp, Look, PostReview, Question, Review, ReviewRequest
 from reviewhub.standing.models import StandingApproval
 from reviewhub.toolcalls.models import CallVersion, Decision
 
 KEPT: Final = ("member.erased", "audit.erased", "run.erased")
 """Kinds whose words stay: they say by whom and why something was erased."""
+NAMED: Final[tuple[tuple[type[Model], str, str], ...]] = (
+    (Review, "member", "name"),
+    (Comment, "member", "name"),
+    (Question, "member", "name"),
+    (PostReview, "member", "member_name"),
+    (FollowUp, "member", "name"),
+    (StandingApproval, "owner", "owner_name"),
+)
+"""Tables with somebody's name beside their id: table, column of the member, column of the name."""
 _IDS: Final = 20_000
 
 
@@ -156,7 +165,6 @@ def _end(member: Member, actor: Actor) -> None:
     """Takes the name from all rows that have it with its id, and from the account."""
     row = lock_member(member, actor)
     person, name = row.person, invented(row)
-    Review.objects.filter(member=row).exclude(name=name).update(name=name)
     decided = Decision.objects.filter(by_kind="person", by_id=row.pk)
     requests = decided.filter(request_id__isnull=False).values("request_id")
     ReviewRequest.objects.filter(pk__in=requests).update(decided_by_name=name)
@@ -164,9 +172,9 @@ def _end(member: Member, actor: Actor) -> None:
     CallVersion.objects.filter(author_kind="person", author_id=row.pk).exclude(author_name=name).update(
         author_name=name
     )
-    for model in (Comment, Question):
-        model._default_manager.filter(member=row).update(name=name)
-    StandingApproval.objects.filter(owner=row).update(owner_name=name)
+    for model, whose, called in NAMED:
+        model._default_manager.filter(**{whose: row}).exclude(**{called: name}).update(**{called: name})
+    Look.objects.filter(member=row).delete()
     SavedView.objects.filter(member=row).delete()
     Email.objects.filter(to=person.email).delete()
     SignInFailure.objects.filter(account=person.email).delete()

@@ -23,7 +23,7 @@ from reviewhub.core.display.masking import masked
 from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.deliveries.models import Email
 from reviewhub.retention.kinds import PersonExported
-from reviewhub.reviews.models import Comment, Question, Review, ReviewRequest
+from reviewhub.reviews.models import Comment, FollowUp, PostReview, Question, Review, ReviewRequest
 from reviewhub.runs.models import Run
 from reviewhub.standing.models import StandingApproval
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
@@ -92,6 +92,10 @@ def _of_member(member: Member) -> Lines:
     for about, model in (("comment", Comment), ("question", Question)):
         rows = model._default_manager.filter(member=member)
         yield from _rows(about, rows, "id", "request_id", "name", "text", "created_at")
+    looks = PostReview.objects.filter(member=member)
+    yield from _rows("post-review", looks, "id", "member_name", "state", "severity", "note", "reviewed_at")
+    flags = FollowUp.objects.filter(member=member)
+    yield from _rows("follow-up", flags, "id", "name", "kind", "note", "created_at")
     standing = StandingApproval.objects.filter(owner=member)
     yield from _rows("standing approval", standing, "id", "owner_name", "tool_name", "until", "created_at")
     mails = Email.objects.filter(workspace_id=member.workspace_id, to=person.email)

@@ -17,7 +17,7 @@ from reviewhub.audit.verify import verify
 from reviewhub.checkpoints.models import Hold
 from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.retention.erase import StillOpen
-from reviewhub.retention.erase_member import erase_member, invented
+from reviewhub.retention.erase_member import NAMED, erase_member, invented
 from reviewhub.retention.person_data import export_member, export_subject
 from reviewhub.reviews.disable_member import disable_member
 from reviewhub.reviews.models import Review
@@ -113,6 +113,17 @@ def test_the_database_lets_nothing_pass_but_the_name(
     erase_member(member=gone, reason="Art. 17", actor=ALICE)
     with pytest.raises(IntegrityError), transaction.atomic():
         mine.update(**fields)
+
+
+def test_every_name_that_stands_beside_a_members_id_is_taken() -> None:
+    """A table that is new: put it into NAMED, or say here why its name is none of theirs."""
+    others = {("accounts.SavedView", "name"), ("accounts.Agent", "name"), ("accounts.AgentKey", "name")}
+    known = {(model._meta.label, called) for model, _, called in NAMED}
+    for model in apps.get_models():
+        fields = model._meta.fields
+        if any(isinstance(one, models.ForeignKey) and one.related_model is Member for one in fields):
+            names = {one.name for one in fields} & {"name", "member_name", "owner_name", "by_name"}
+            assert {(model._meta.label, name) for name in names} <= known | others
 
 
 def lines(made: Any) -> list[dict[str, Any]]:
