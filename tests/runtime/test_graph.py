@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict
 from reviewhub_agents.runtime import END, Context, Graph, GraphError, ToolRun
-from reviewhub_agents.runtime.context import Ask
 from reviewhub_agents.runtime.engine import run
 from reviewhub_agents.runtime.memory import MemoryStore
+from reviewhub_agents.runtime.places import Ask
 
 
 class Count(BaseModel):

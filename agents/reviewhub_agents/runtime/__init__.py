@@ -18,7 +18,7 @@ The engine knows neither Django nor HTTP: it talks to a `Store`.
 """
 
 from .async_context import AsyncContext
-from .context import Ask, Context
+from .context import Context
 from .engine import Ending, run
 from .errors import (
     ContextOverflow,
@@ -36,6 +36,7 @@ from .graph import Graph
 from .heads import END
 from .models import Model, Scripted
 from .modes import Checkpoints
+from .places import Ask
 from .rebuild import rebuild
 from .replan import Replan, Why
 from .resources import Resource

@@ -11,10 +11,11 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
-from .context import Ask, Context, prompts
+from .context import Context, prompts
 from .errors import ContextOverflow
 from .loop import Engine
 from .models import Message, Model
+from .places import Ask
 from .resources import Resource
 from .results import ToolResult
 from .work import Work
