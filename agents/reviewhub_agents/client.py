@@ -101,6 +101,8 @@ class _Routes:
     list_records = Route(routes.list_records)
     list_tool_calls = Route(routes.list_tool_calls)
     sleep = Route(routes.sleep)
+    start_child = Route(routes.start_child)
+    wait_for = Route(routes.wait_for)
     register_tool = Route(routes.register_tool)
     register_state = Route(routes.register_state)
     get_state_schema = Route(routes.get_state_schema)

@@ -256,6 +256,16 @@ def sleep(branch: UUID, body: wire.SleepBody) -> Call[wire.SleepOut]:
     return _post(_path("branches", branch, "sleep"), wire.SleepOut, body)
 
 
+def start_child(branch: UUID, body: wire.ChildStart) -> Call[wire.ChildOut]:
+    """Start a run below this one; the same key again answers with the same child."""
+    return _post(_path("branches", branch, "children"), wire.ChildOut, body)
+
+
+def wait_for(branch: UUID, body: wire.WaitBody) -> Call[wire.WaitOut]:
+    """How child runs ended, or give the branch up until they have; it is in `resumptions` then."""
+    return _post(_path("branches", branch, "wait"), wire.WaitOut, body)
+
+
 def register_tool(name: str, body: wire.ToolRegister) -> Call[wire.ToolOut]:
     """Describe a tool; again with the same description changes nothing."""
     return Call(method="PUT", path=_path("tools", name), answer=wire.ToolOut, body=body)

@@ -79,6 +79,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("branches/<uuid:branch>/finish", branches.Finish.as_view()),
     path("branches/<uuid:branch>/fail", branches.Fail.as_view()),
     path("branches/<uuid:branch>/sleep", branches.Sleep.as_view()),
+    path("branches/<uuid:branch>/children", branches.Children.as_view()),
+    path("branches/<uuid:branch>/wait", branches.Wait.as_view()),
     path("branches/<uuid:branch>/tool-calls", branches.ToolCalls.as_view()),
     path("branches/<uuid:branch>/records", branches.AllRecords.as_view()),
     path("branches/<uuid:branch>/handover", branches.Handover.as_view()),

@@ -25,7 +25,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.changes import parse_changes
 from reviewhub.core.errors import Conflict, Invalid, NotFound
 from reviewhub.core.text import check_text
-from reviewhub.runs.models import Branch
+from reviewhub.runs.models import Branch, Run
 
 MAX_NAME = 120
 
@@ -153,14 +153,23 @@ def _still_fitting(checkpoint: Checkpoint, state: State, *, before: State) -> Ty
 def _branch(checkpoint: Checkpoint, name: str | None, stem: str) -> Branch:
     """The new branch. Names are unique in a run by a constraint, so of two forks with one name one is refused."""
     run = checkpoint.run
-    if name is not None:
-        _check_no_id(run.pk, name)
-    tries = [name] if name is not None else _free_names(checkpoint, stem)
+    if name is None:
+        return free_branch(run=run, stem=stem, fork_of=checkpoint.id)
+    _check_no_id(run.pk, name)
+    return _first_free(run, [name], checkpoint.id)
+
+
+def free_branch(*, run: Run, stem: str, fork_of: uuid.UUID | None = None) -> Branch:
+    """A new branch of a run with the next free name of `stem`: `fork-1`, `fork-2`. Raises NameTaken."""
+    return _first_free(run, _free_names(run, stem), fork_of)
+
+
+def _first_free(run: Run, tries: list[str], fork_of: uuid.UUID | None) -> Branch:
     for wanted in tries:
         try:
             with transaction.atomic():
                 return Branch.objects.create(
-                    workspace_id=run.workspace_id, run=run, name=wanted, fork_of=checkpoint.id
+                    workspace_id=run.workspace_id, run=run, name=wanted, fork_of=fork_of
                 )
         except IntegrityError:
             continue
@@ -177,7 +186,7 @@ def _check_no_id(run_id: uuid.UUID, name: str) -> None:
         raise NameTaken(f"{name!r} is the id of a branch of the run.")
 
 
-def _free_names(checkpoint: Checkpoint, stem: str) -> list[str]:
+def _free_names(run: Run, stem: str) -> list[str]:
     """Names to try: the number of branches so called is a good guess, and others may be forking too."""
-    count = Branch.objects.filter(run_id=checkpoint.run_id, name__startswith=f"{stem}-").count()
+    count = Branch.objects.filter(run=run, name__startswith=f"{stem}-").count()
     return [f"{stem}-{number}" for number in range(count + 1, count + 51)]

@@ -8,7 +8,7 @@ from django.db.models.lookups import GreaterThanOrEqual
 
 from reviewhub.accounts.models import Agent, Workspace
 from reviewhub.core.ids import uuid7
-from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.models import Branch, Child, Run
 
 LARGE_BYTES = 16_384
 """Packed bytes from which on a blob may go to a blob store; BLOB_LARGE_BYTES may say more, not less."""
@@ -195,6 +195,26 @@ class Pin(models.Model):
 
     def __str__(self) -> str:
         return f"pin on {self.checkpoint_id}"
+
+
+class ChildHead(models.Model):
+    """Where a child run was, that went on when a checkpoint of its parent was saved; without `head` it had just begun.
+
+    A child that the checkpoint knows of and that has no row here was over by then. Goes with its checkpoint.
+    """
+
+    checkpoint = models.ForeignKey(
+        Checkpoint, on_delete=models.PROTECT, related_name="child_heads", db_index=False, db_constraint=False
+    )
+    child = models.ForeignKey(Child, on_delete=models.PROTECT, related_name="+", db_index=False)
+    # Checked by the database at the commit, so that no removal in between takes what is pinned just now.
+    head = models.ForeignKey(Checkpoint, null=True, on_delete=models.PROTECT, related_name="pinned_by")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["checkpoint", "child"], name="child_head_once")]
+
+    def __str__(self) -> str:
+        return f"{self.child_id} at {self.head_id}"
 
 
 class RemovalEnd(models.Model):

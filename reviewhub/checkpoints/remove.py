@@ -14,10 +14,11 @@ from functools import partial
 from hashlib import sha256
 
 from django.db import IntegrityError, connection, transaction
+from django.db.models import Q
 
 from reviewhub.checkpoints import recall
 from reviewhub.checkpoints.blobs.leave import leave
-from reviewhub.checkpoints.models import Checkpoint, Removal, RemovalEnd, Tombstone
+from reviewhub.checkpoints.models import Checkpoint, ChildHead, Removal, RemovalEnd, Tombstone
 from reviewhub.core import clock
 from reviewhub.core.ids import uuid7
 from reviewhub.plans.remove import remove as remove_plans
@@ -107,7 +108,10 @@ def remove(*, run: Run, load: Load, why: Why, meanwhile: Callable[[], object] | 
         )
         for row in load.checkpoints
     )
-    _delete("DELETE FROM checkpoints_checkpoint WHERE id IN ({})", [row.id for row in load.checkpoints])
+    gone = [row.id for row in load.checkpoints]
+    # What they pin, and what pins them: of a deleted child run a fork of its parent takes how it ended.
+    ChildHead.objects.filter(Q(checkpoint__in=gone) | Q(head__in=gone)).delete()
+    _delete("DELETE FROM checkpoints_checkpoint WHERE id IN ({})", gone)
     # What they have in a blob store is listed before, and removed there by a sweep.
     leave(run_id=run.pk, hashes=load.blobs)
     _delete(

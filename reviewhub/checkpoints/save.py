@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from reviewhub.checkpoints.draft import Draft, head_tip
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.checkpoints.pin_children import pin_children
 from reviewhub.checkpoints.place import Placed, place
 from reviewhub.checkpoints.recall import keep
 from reviewhub.checkpoints.statements import NAMES, write_checkpoint
@@ -98,6 +99,7 @@ def insert(
     if schema is not None:
         checkpoint.state_schema = schema
     branch.head = checkpoint.id
+    pin_children(branch=branch, checkpoint_id=checkpoint.id)
     tip = placed.tip(id_=checkpoint.id, run_id=branch.run_id)
     transaction.on_commit(partial(keep, tip, instead_of=head), robust=True)
     return checkpoint

@@ -13,6 +13,7 @@ from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
 from reviewhub.core.transitions import move
+from reviewhub.gates.child_ended import child_ended
 from reviewhub.gates.kinds import CallCancelled
 from reviewhub.resumptions.abandon import abandon
 from reviewhub.reviews.conclude import CALL_STATE, conclude
@@ -35,12 +36,18 @@ class Closed:
     grants: int
 
 
-def close(*, branch: Branch, to: str, by: Actor, type_: str, message: str, **fields: Any) -> Closed:
+def close(
+    *, branch: Branch, to: str, by: Actor, type_: str, message: str, said: str | None = None, **fields: Any
+) -> Closed:
     """Ends a locked open branch in state `to`.
 
     Args:
         type_: the decision that its waiting calls get, `cancel` or `withdraw`.
+        said: what a branch that waits for this one is told: the result's text of one that succeeded, else why it
+            ended; `message` when left out.
         fields: further columns of the branch.
+
+    What it started as children is the caller's to end (`end_children`).
     """
     requests = _end_requests(branch, by, type_, message)
     _settle_pause(branch)
@@ -56,6 +63,7 @@ def close(*, branch: Branch, to: str, by: Actor, type_: str, message: str, **fie
         ended_at=now(),
         **fields,
     )
+    child_ended(branch=branch, to=to, said=message if said is None else said)
     return Closed(requests=requests, grants=grants)
 
 

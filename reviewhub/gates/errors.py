@@ -11,6 +11,12 @@ class BranchPaused(Conflict):
     code = "branch_paused"
 
 
+class NoSuchChild(Conflict):
+    """The branch has started no child run under this key."""
+
+    code = "no_such_child"
+
+
 class NotAllowed(Conflict):
     """This tool call is not allowed to run (now)."""
 

@@ -14,6 +14,7 @@ from reviewhub.checkpoints.draft import Draft, draft
 from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import Actor
 from reviewhub.gates.close import close
+from reviewhub.gates.end_children import end_children
 from reviewhub.gates.ending import check_ending, ending, keep_ending
 from reviewhub.gates.kinds import RunFailed
 from reviewhub.gates.set_aside import setting_aside
@@ -22,12 +23,14 @@ from reviewhub.runs.derive import derive
 from reviewhub.runs.fence import check
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.states import BranchState
-from reviewhub.toolcalls.locks import lock_branch
+from reviewhub.toolcalls.locks import lock_branch, lock_children
 
 
 @setting_aside()
 def fail(*, branch_id: uuid.UUID, body: wire.FailBody, actor: Actor) -> Branch:
-    """Ends the branch; what still waited in it is cancelled. Failing a failed branch again changes nothing.
+    """Ends the branch; what still waited in it is cancelled, and so are its child runs.
+
+    Failing a failed branch again changes nothing.
 
     Raises:
         EndingConflict: it ended already, with other words.
@@ -36,10 +39,13 @@ def fail(*, branch_id: uuid.UUID, body: wire.FailBody, actor: Actor) -> Branch:
     branch = Branch.objects.get(pk=branch_id)
     made = draft(branch=branch, message=body.checkpoint) if body.checkpoint else None
     with transaction.atomic():
-        return _fail(lock_branch(branch_id), body, made, actor)
+        branch = lock_branch(branch_id)
+        return _fail(branch, lock_children([branch]), body, made, actor)
 
 
-def _fail(branch: Branch, body: wire.FailBody, made: Draft | None, actor: Actor) -> Branch:
+def _fail(
+    branch: Branch, children: list[Branch], body: wire.FailBody, made: Draft | None, actor: Actor
+) -> Branch:
     if branch.state == BranchState.FAILED:
         check_ending(branch, ending(body))
         return branch
@@ -55,7 +61,9 @@ def _fail(branch: Branch, body: wire.FailBody, made: Draft | None, actor: Actor)
         by=actor,
         type_="cancel",
         message=f"The run failed: {body.error}",
+        said=body.error,
     )
+    end_children(children=children, reason="The run that started it failed.", actor=actor)
     Run.objects.filter(pk=branch.run_id).update(error=body.error)
     record(
         "run.failed",

@@ -20,6 +20,7 @@ from reviewhub.gates.errors import Unsettled
 from reviewhub.gates.kinds import RunFinished
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.resumptions.acknowledge import acknowledge
+from reviewhub.runs.children import going_on
 from reviewhub.runs.derive import derive
 from reviewhub.runs.fence import check
 from reviewhub.runs.models import Branch, Run
@@ -40,7 +41,7 @@ def finish(*, branch_id: uuid.UUID, body: wire.FinishBody, actor: Actor) -> Bran
         body: the run's result, and perhaps a last checkpoint, saved in the same commit.
 
     Raises:
-        Unsettled: a call waits, runs or is unknown (names them).
+        Unsettled: a call waits, runs or is unknown, or a child run goes on (names them).
         ApprovalNeeded: steps of its plan are open, or policy asks for people anyway: pause for it first.
         NotAllowed, DigestMismatch: `call` is not the consumed approval of this end with this result and these open
             steps.
@@ -73,13 +74,23 @@ def _finish(branch: Branch, body: wire.FinishBody, made: Draft | None, actor: Ac
     open_calls = ToolCall.objects.filter(branch=branch, state__in=OPEN).values_list("pk", "state")
     if open_calls:
         raise Unsettled(calls=[{"id": str(pk), "state": state} for pk, state in open_calls])
+    if branch.has_children and (going := going_on(branch)):
+        raise Unsettled("Child runs of this branch go on; wait for them.", children=going)
     if body.call is None:
         require_nobody(branch=branch, name=FINISH, arguments=arguments)
     acknowledge(branch=branch)
     if made is not None:
         save(branch=branch, draft=made, actor=actor)
-    close(branch=branch, to=BranchState.SUCCEEDED, by=actor, type_="cancel", message="The run is over.")
-    Run.objects.filter(pk=branch.run_id).update(result=canonical.dumps(body.result))
+    result = canonical.dumps(body.result)
+    close(
+        branch=branch,
+        to=BranchState.SUCCEEDED,
+        by=actor,
+        type_="cancel",
+        message="The run is over.",
+        said=result,
+    )
+    Run.objects.filter(pk=branch.run_id).update(result=result)
     record(
         "run.finished",
         workspace_id=branch.workspace_id,

@@ -13,9 +13,11 @@ from reviewhub.checkpoints.fork import Beginning, beginning
 from reviewhub.checkpoints.fork import fork as fork_checkpoint
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import saved
+from reviewhub.core import faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.idempotency import claim
 from reviewhub.gates.carry_plan import carry_plan
+from reviewhub.gates.fork_children import fork_children
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.resumptions.enqueue import enqueue
 from reviewhub.reviews.targets import run_target
@@ -28,6 +30,7 @@ from reviewhub.toolcalls.locks import lock_branch
 def fork(*, checkpoint: Checkpoint, body: wire.ForkBody, key: str, actor: Actor) -> tuple[Branch, Checkpoint]:
     """A new open branch whose first checkpoint follows `checkpoint`; nothing is superseded, also ended runs fork.
 
+    The child runs that the checkpoint knows of are forked with it, each from where it was then.
     A hosted run's branch is picked up by a worker; an agent that polls goes on with it when it likes. A repeat with
     the same idempotency key finds the branch that it made.
 
@@ -47,6 +50,7 @@ def fork(*, checkpoint: Checkpoint, body: wire.ForkBody, key: str, actor: Actor)
             return first.branch, first
         branch, first = fork_here(checkpoint=checkpoint, body=body, first=first_row, actor=actor)
         kept.keep(status=201, answer=str(first.pk))
+        faults.point("fork.before_commit")
     return branch, first
 
 
@@ -69,6 +73,7 @@ def fork_here(
         actor=actor,
         first=first,
     )
+    fork_children(checkpoint=checkpoint, to=branch, actor=actor)
     carry_plan(
         checkpoint=checkpoint,
         to=branch,

@@ -14,14 +14,15 @@ from reviewhub.reviews.targets import run_target
 from reviewhub.runs.halt import halt as halt_branch
 from reviewhub.runs.models import Branch, Halt, Run
 from reviewhub.runs.states import OPEN_BRANCH
-from reviewhub.toolcalls.locks import lock
+from reviewhub.toolcalls.locks import lock, lock_children
 
 
 @transaction.atomic
 def halt(*, run_id: uuid.UUID, reason: str, actor: Actor) -> bool:
-    """Halts every open branch of a run; false when none was open, or all were halted already.
+    """Halts every open branch of a run, and the child runs that they started.
 
-    What has started goes on to its end, and people may decide what waits.
+    False when none was open, or all were halted already. What has started goes on to its end, and people may decide
+    what waits.
 
     Raises:
         NotAnyMore: who halts may not do so any more.
@@ -29,6 +30,7 @@ def halt(*, run_id: uuid.UUID, reason: str, actor: Actor) -> bool:
     check_text(reason, path="/reason")
     run = Run.objects.select_related("agent").get(pk=run_id)
     branches = list(lock(Branch.objects.filter(run=run, state__in=OPEN_BRANCH).order_by("pk")))
+    branches += lock_children(branches)
     still_may(actor, Action.RUN_HALT, run_target(run))
     done = [halt_branch(branch=one, kind=Halt.Kind.PERSON, reason=reason, actor=actor) for one in branches]
     return any(done)

@@ -40,6 +40,17 @@ class BranchSleeping(Payload):
     until: str
 
 
+@kind("branch.awaiting", says="{actor} waits for {children_said}")
+class BranchAwaiting(Payload):
+    branch: str
+    children: int
+
+    @property
+    def children_said(self) -> str:
+        """How many, as words."""
+        return counted(self.children, "child run")
+
+
 @kind("call.allowed", says="Policy allowed {tool}: {because}")
 class CallAllowed(Payload):
     tool: str

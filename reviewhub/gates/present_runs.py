@@ -17,8 +17,9 @@ from reviewhub.core.keyset import Page
 from reviewhub.plans.queries import numbers_in_force
 from reviewhub.resumptions.models import Failure, Resumption
 from reviewhub.resumptions.queries import failures_of
+from reviewhub.runs.children import children_of
 from reviewhub.runs.fence import continue_from
-from reviewhub.runs.models import Branch, Halt, Run
+from reviewhub.runs.models import Branch, Child, Halt, Run
 from reviewhub.runs.queries import open_halts
 from reviewhub.toolcalls.models import Pause, ToolCall
 from reviewhub.toolcalls.states import PauseState
@@ -78,6 +79,8 @@ def run_out(run: Run, *, for_people: bool = False) -> wire.RunOut:
             spend_limit_micros=run.spend_limit_micros,
             time_limit_seconds=run.time_limit_seconds,
         ),
+        "graph": run.graph,
+        "children": [child_out(row, for_people=for_people) for row in children_of(branches)],
         "failures": [_failure(row, words(row.error)) for row in failures_of(run.pk, most=20)],
         "created_at": run.created_at,
         "url": _url(run),
@@ -93,6 +96,22 @@ def run_out(run: Run, *, for_people: bool = False) -> wire.RunOut:
     if onward:
         fields["continue_from"] = wire.ContinueFrom.from_tree(onward)
     return wire.RunOut(**fields)
+
+
+def child_out(row: Child, *, for_people: bool = False) -> wire.ChildOut:
+    """A child run as the branch that started it sees it; people get it without secrets."""
+    value, words = (masking.masked, secrets.masked) if for_people else (canonical.reread, str)
+    fields: dict[str, Any] = {
+        "key": row.key,
+        "graph": row.graph,
+        "run": row.branch.run_id,
+        "branch": row.branch_id,
+        "state": row.branch.state,
+        "error": words(row.error),
+    }
+    if row.outcome:
+        fields |= {"outcome": row.outcome, "result": value(row.result)}
+    return wire.ChildOut(**fields)
 
 
 def branches_out(branches: Iterable[Branch]) -> list[wire.BranchOut]:

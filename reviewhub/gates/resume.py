@@ -15,12 +15,14 @@ from reviewhub.reviews.targets import run_target
 from reviewhub.runs.halt import lift
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.states import OPEN_BRANCH
-from reviewhub.toolcalls.locks import lock
+from reviewhub.toolcalls.locks import lock, lock_children
 
 
 @transaction.atomic
 def resume(*, run_id: uuid.UUID, reason: str, actor: Actor) -> bool:
-    """Lifts the halts of a run's open branches and wakes those that wait for nobody; false when none was halted.
+    """Lifts the halts of a run's open branches, and of the child runs that they started; false when none was halted.
+
+    Those that wait for nobody are woken.
 
     Raises:
         AgentStopped: its agent is stopped.
@@ -28,8 +30,8 @@ def resume(*, run_id: uuid.UUID, reason: str, actor: Actor) -> bool:
     """
     check_text(reason, path="/reason")
     run = Run.objects.select_related("agent").get(pk=run_id)
-    halted = Branch.objects.filter(run=run, is_halted=True, state__in=OPEN_BRANCH).order_by("pk")
-    branches = list(lock(halted))
+    branches = list(lock(Branch.objects.filter(run=run, state__in=OPEN_BRANCH).order_by("pk")))
+    branches = [one for one in (*branches, *lock_children(branches)) if one.is_halted]
     still_may(actor, Action.RUN_RESUME, run_target(run))
     for branch in branches:
         lift(branch=branch, reason=reason, actor=actor)

@@ -18,6 +18,8 @@ from reviewhub.core.transitions import move
 from reviewhub.gates.carry_plan import carry_plan
 from reviewhub.gates.close import close
 from reviewhub.gates.consequences import check_seen, of_branch, still_open
+from reviewhub.gates.end_children import end_children
+from reviewhub.gates.fork_children import fork_children
 from reviewhub.gates.kinds import BranchSuperseded
 from reviewhub.gates.rewritten import Rewritten
 from reviewhub.gates.set_aside import setting_aside
@@ -25,7 +27,7 @@ from reviewhub.resumptions.enqueue import enqueue
 from reviewhub.reviews.targets import run_target
 from reviewhub.runs.derive import derive
 from reviewhub.runs.states import BRANCH_EDGES, BranchState
-from reviewhub.toolcalls.locks import lock_branch
+from reviewhub.toolcalls.locks import lock_branch, lock_children
 
 
 @setting_aside()
@@ -73,6 +75,7 @@ def within(
 ) -> Rewritten:
     """The same in the caller's transaction, with the new branch's `first` checkpoint prepared before it."""
     old = lock_branch(checkpoint.branch_id)
+    children = lock_children([old])
     still_open(old)
     still_may(actor, Action.CHECKPOINT_REWRITE, run_target(checkpoint.run))
     found = of_branch(old, checkpoint)
@@ -87,6 +90,7 @@ def within(
         actor=actor,
         first=first,
     )
+    fork_children(checkpoint=checkpoint, to=branch, actor=actor)
     closed = close(
         branch=old,
         to=BranchState.SUPERSEDED,
@@ -95,6 +99,7 @@ def within(
         message=f"The run was rewritten: {reason}",
         superseded_by=branch,
     )
+    end_children(children=children, reason=f"The run that started it was rewritten: {reason}", actor=actor)
     record(
         "branch.superseded",
         workspace_id=old.workspace_id,

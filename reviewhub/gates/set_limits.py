@@ -17,10 +17,11 @@ from reviewhub.gates.kinds import LimitsSet
 from reviewhub.gates.overtime import time_worked
 from reviewhub.gates.wake import wake
 from reviewhub.reviews.targets import run_target
+from reviewhub.runs.children import family_spent
 from reviewhub.runs.halt import lift
 from reviewhub.runs.models import Branch, Halt, Run
 from reviewhub.runs.states import OPEN_BRANCH
-from reviewhub.toolcalls.locks import lock
+from reviewhub.toolcalls.locks import lock, lock_children
 
 MOST_MICROS = 10**15
 MOST_SECONDS = 365 * 24 * 3600
@@ -35,7 +36,8 @@ def set_limits(
     reason: str,
     actor: Actor,
 ) -> Run:
-    """Sets the limits of a run and lets it go on where it was halted for them.
+    """Sets the limits of a run and lets it go on where it was halted for them,
+    and the child runs that it started.
 
     Args:
         spend_micros: what its model calls may cost, in millionths; 0 without limit, None as it is.
@@ -51,11 +53,13 @@ def set_limits(
     _within("/time", seconds, MOST_SECONDS)
     run = Run.objects.select_related("agent").get(pk=run_id)
     branches = list(lock(Branch.objects.filter(run=run, state__in=OPEN_BRANCH).order_by("pk")))
+    branches += lock_children(branches)
     still_may(actor, Action.RUN_RESUME, run_target(run))
     run = lock(Run.objects.filter(pk=run_id).select_related("agent")).get()
     if spend_micros is not None:
-        if 0 < spend_micros <= run.spent_micros:
-            raise Invalid.at("/spend_micros", f"it has spent {run.spent_micros} millionths already")
+        spent = family_spent(run)
+        if 0 < spend_micros <= spent:
+            raise Invalid.at("/spend_micros", f"it has spent {spent} millionths already")
         run.spend_limit_micros = spend_micros
     if seconds is not None:
         if seconds and time_worked(run_id) >= timedelta(seconds=seconds):

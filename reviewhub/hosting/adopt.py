@@ -34,7 +34,7 @@ def adopt(*, team: Team, graph: str, name: str, owner: Member | None, actor: Act
     ).first() or make_agent(
         team=team, name=name, owner=owner, description=found.description, graph=graph, actor=actor
     )
-    for tool in found.tools.values():
+    for tool in found.every_tool().values():
         body = wire.ToolRegister.from_tree(tool.describe())
         row: Tool = register(agent=agent, name=tool.name, body=body, actor=SYSTEM)
         if tool.sentence and not row.sentence:

@@ -76,7 +76,7 @@ def _run(claimed: Claimed, meter: Meter) -> None:
     run = Run.objects.select_related("agent").get(pk=claimed.branch.run_id)
     try:
         with meter.watching():
-            ending = runtime.run(graph_of(run.agent.graph), MeteredStore(claimed, meter))
+            ending = runtime.run(graph_of(run.agent.graph).named(run.graph), MeteredStore(claimed, meter))
     except (Fenced, Conflict):
         raise
     except CorruptCheckpoint:

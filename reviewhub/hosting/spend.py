@@ -1,4 +1,7 @@
-"""A model call is added to what its run has spent; a run that has spent its limit is halted, and people are asked."""
+"""A model call is added to what its run has spent; a run that has spent its limit is halted, and people are asked.
+
+The limit of a run that a person or a program started holds for it and its child runs together.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from django.db.models import F
 from reviewhub.core.actors import SYSTEM
 from reviewhub.hosting.models import Record
 from reviewhub.hosting.usage import cost_micros, money, usage_of
+from reviewhub.runs.children import family_spent
 from reviewhub.runs.halt import halt
 from reviewhub.runs.models import Branch, Halt, Run
 
@@ -32,7 +36,9 @@ def spend(*, branch: Branch, row: Record) -> None:
         output_tokens=F("output_tokens") + used.output_tokens,
         spent_micros=F("spent_micros") + cost,
     )
-    run = Run.objects.only("spent_micros", "spend_limit_micros").get(pk=branch.run_id)
-    if 0 < run.spend_limit_micros <= run.spent_micros:
-        why = f"It has spent {money(run.spent_micros)} of {money(run.spend_limit_micros)}."
-        halt(branch=branch, kind=Halt.Kind.SPEND, reason=why, actor=SYSTEM)
+    run = Run.objects.select_related("root").get(pk=branch.run_id)
+    for one in filter(None, (run, run.root)):
+        if one.spend_limit_micros and (spent := family_spent(one)) >= one.spend_limit_micros:
+            whose = "It has" if one is run else f"{one} and its child runs have"
+            why = f"{whose} spent {money(spent)} of {money(one.spend_limit_micros)}."
+            halt(branch=branch, kind=Halt.Kind.SPEND, reason=why, actor=SYSTEM)

@@ -17,6 +17,7 @@ from reviewhub_agents.runtime.errors import LetGo, PlanChanged
 from reviewhub_agents.runtime.store import (
     UNGATED_SECONDS,
     Call,
+    ChildEnd,
     Declaration,
     Intent,
     Kept,
@@ -50,9 +51,12 @@ from reviewhub.gates.pause import pause
 from reviewhub.gates.plan import plan
 from reviewhub.gates.present import calls_out, pause_out
 from reviewhub.gates.present_plans import plan_out
+from reviewhub.gates.present_runs import child_out
 from reviewhub.gates.progress import progress
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.gates.sleep import sleep
+from reviewhub.gates.start_child import start_child
+from reviewhub.gates.wait_for import wait_for
 from reviewhub.hosting.declare import declare
 from reviewhub.hosting.drain import this_worker
 from reviewhub.hosting.keep_record import keep_record
@@ -212,6 +216,33 @@ class BranchStore:
                 actor=self._actor,
                 waking=self._resumption,
             )
+
+    def start_child(self, *, key: str, graph: str, given: str, title: str) -> None:
+        """Starts a child run, or finds it; a worker takes it up after the commit."""
+        self._go_on()
+        with _translated():
+            start_child(
+                branch_id=self._branch.pk,
+                key=key,
+                graph=graph,
+                given=canonical.reread(given),
+                title=title,
+                epoch=self._epoch,
+                actor=self._actor,
+            )
+
+    def wait_for(self, children: Sequence[str] | None) -> list[ChildEnd] | None:
+        """How children ended; if one goes on, this waking is done and its end makes another one due."""
+        with _translated():
+            over = wait_for(
+                branch_id=self._branch.pk,
+                keys=children,
+                epoch=self._epoch,
+                kind="hosted",
+                actor=self._actor,
+                waking=self._resumption,
+            )
+        return None if over is None else [messages.child_end(child_out(one)) for one in over]
 
     def leave_thread(self) -> None:
         """Closes the thread's own connections to the database."""

@@ -30,7 +30,7 @@ def unreadable(branch: Branch, *, agent: Agent) -> str:
     if agent.runner != Agent.Runner.HOSTED:
         return ""
     try:
-        states = graph_of(agent.graph).states
+        states = graph_of(agent.graph).named(branch.run.graph).states
         head = head_of(branch)
         if head is not None:
             schema = head.state_schema

@@ -18,7 +18,14 @@ from reviewhub.toolcalls.models import Pause
 KINDS = frozenset({"poll", "hosted"})
 
 
-def enqueue(*, branch: Branch, pause: Pause | None, kind: str, due_at: datetime | None = None) -> Resumption:
+def enqueue(
+    *,
+    branch: Branch,
+    pause: Pause | None,
+    kind: str,
+    due_at: datetime | None = None,
+    for_children: bool = False,
+) -> Resumption:
     """Makes the waking of `branch` due, in the caller's transaction, which holds the branch's lock.
 
     A paused branch becomes `resuming`. One settlement (a pause at one version) is enqueued once: a second
@@ -29,6 +36,7 @@ def enqueue(*, branch: Branch, pause: Pause | None, kind: str, due_at: datetime 
         pause: the pause that settled; None starts a hosted run, or picks up one that nobody holds.
         kind: `hosted` is nudged to a worker after commit, `poll` waits for the agent's next write.
         due_at: not before this time; now when left out.
+        for_children: it becomes due when the last child run that the branch waits for has ended.
     """
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("a waking is written in the transaction of what made it due")
@@ -48,6 +56,7 @@ def enqueue(*, branch: Branch, pause: Pause | None, kind: str, due_at: datetime 
         pause_version=version,
         kind=kind,
         due_at=due_at or now(),
+        for_children=for_children,
     )
     if branch.state == BranchState.PAUSED:
         move(branch, to=BranchState.RESUMING, table=BRANCH_EDGES)

@@ -39,6 +39,8 @@ class Resumption(Stateful):
     state = models.CharField(max_length=10, choices=ResumptionState.choices, default=ResumptionState.QUEUED)
     attempts = models.PositiveIntegerField(default=0)
     due_at = models.DateTimeField()
+    # The branch waits for its child runs: whoever ends the last of them makes this due; at `due_at` it looks itself.
+    for_children = models.BooleanField(default=False)
     taken_at = models.DateTimeField(null=True)
     lease_owner = models.CharField(max_length=120, blank=True)
     lease_until = models.DateTimeField(null=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db.models import Prefetch, Q, QuerySet
@@ -11,6 +12,7 @@ from reviewhub.accounts.models import AgentKey
 from reviewhub.core.clock import DbNow
 from reviewhub.resumptions.models import Failure, Resumption
 from reviewhub.resumptions.states import ResumptionState
+from reviewhub.runs.models import Branch
 from reviewhub.runs.queries import runs_of
 
 
@@ -75,3 +77,8 @@ def _taken(row: Resumption, at: datetime) -> datetime:
 def _again(row: Resumption, failed_at: datetime, at: datetime) -> datetime:
     """Until when a waking stood still after its last failure, when no time for the next attempt was set."""
     return at if row.state == ResumptionState.FAILED else max(failed_at, row.due_at)
+
+
+def waits_for_children(branches: Iterable[Branch]) -> bool:
+    """Whether one of these branches has given itself up until its child runs have ended."""
+    return Resumption.objects.open().filter(branch__in=list(branches), for_children=True).exists()

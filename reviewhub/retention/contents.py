@@ -23,7 +23,7 @@ from reviewhub.hosting.models import Record
 from reviewhub.plans.models import PlanVersion, StepMark
 from reviewhub.resumptions.models import Failure
 from reviewhub.reviews.models import Comment, FollowUp, PostReview, Question, Review, ReviewRequest
-from reviewhub.runs.models import Branch, Halt, Run
+from reviewhub.runs.models import Branch, Child, Halt, Run
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
 from reviewhub.verdicts.models import Verdict
 
@@ -78,6 +78,7 @@ TEXTS: tuple[Texts, ...] = (
     # One that was never answered has none.
     Texts(_of(Question, "request__run_id", answer__isnull=False), {"answer": ""}),
     Texts(_of(Failure, "resumption__branch__run_id"), {"error": ""}),
+    Texts(_of(Child, "branch__run_id"), {"result": "null", "error": ""}),
     Texts(_of(Halt, "branch__run_id"), {"reason": ""}),
     Texts(
         _of(PostReview, "run_id"),

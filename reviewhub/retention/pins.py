@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from django.db.models import QuerySet
 
-from reviewhub.checkpoints.models import Pin
+from reviewhub.checkpoints.models import ChildHead, Pin
 from reviewhub.resumptions.models import Resumption
 from reviewhub.reviews.models import FollowUp, PostReview, ReviewRequest
 from reviewhub.reviews.states import FollowUpState, PostReviewState, RequestState
@@ -40,12 +40,15 @@ def pins_of(run_id: uuid.UUID) -> Pins:
 
     Needed: where a pause waits, a call is not over, a request is pending, a waking is due, a look afterwards is
     still to come, or something follows a flag; and explicit pins. Pinned: the head of each branch, each point that a
-    branch was forked from, and each point on which people decided, which the record names.
+    branch was forked from, where a checkpoint of its parent pins a child run, and each point on which people decided,
+    which the record names.
     """
     branches = Branch.objects.filter(run_id=run_id).values_list("head", "fork_of")
     asked = ReviewRequest.objects.filter(run_id=run_id)
     pinned = chain(
-        chain.from_iterable(branches), _at(asked, "tool_call__checkpoint", "tool_call__pause__checkpoint")
+        chain.from_iterable(branches),
+        _at(ChildHead.objects.filter(head__run_id=run_id), "head"),
+        _at(asked, "tool_call__checkpoint", "tool_call__pause__checkpoint"),
     )
     return Pins(needed=_ids(_needed(run_id)), pinned=_ids(pinned))
 

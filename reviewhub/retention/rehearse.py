@@ -10,6 +10,7 @@ from reviewhub_agents.runtime import messages
 from reviewhub_agents.runtime.errors import ReplayDiverged
 from reviewhub_agents.runtime.store import (
     Call,
+    ChildEnd,
     Declaration,
     Intent,
     Kept,
@@ -50,7 +51,7 @@ def rehearse(branch: Branch) -> str:
         Exception: whatever keeps this branch from being resumed.
     """
     try:
-        ending = runtime.run(graph_of(branch.run.agent.graph), _Kept(branch))
+        ending = runtime.run(graph_of(branch.run.agent.graph).named(branch.run.graph), _Kept(branch))
     except Reached as reached:
         return str(reached)
     return "waits for people" if ending == "paused" else "has ended"
@@ -137,6 +138,14 @@ class _Kept:
     def sleep(self, *, until: str) -> bool:
         """It would sleep, perhaps."""
         _reached(f"would go on at {until}")
+
+    def start_child(self, *, key: str, graph: str, given: str, title: str) -> None:
+        """A child would start."""
+        _reached(f"would start the child {graph}")
+
+    def wait_for(self, children: Sequence[str] | None) -> list[ChildEnd] | None:
+        """It would wait, perhaps."""
+        _reached("would wait for its children")
 
     def leave_thread(self) -> None:
         """There is no other thread."""

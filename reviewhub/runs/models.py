@@ -32,6 +32,11 @@ class Run(Stateful):
     environment = models.CharField(max_length=40)
     external_id = models.CharField(max_length=255, blank=True)
     parent = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="children")
+    # Of a child run: which of its agent's graphs it is, the run that nothing started but a person or a program, and how
+    # far below that one it is. The root's limit on spending holds for all of them together.
+    graph = models.CharField(max_length=120, blank=True)
+    root = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="family")
+    depth = models.PositiveSmallIntegerField(default=0)
     state = models.CharField(max_length=12, choices=RunState.choices, default=RunState.RUNNING)
     title = models.CharField(max_length=400, blank=True)
     on_behalf_of = models.CharField(max_length=255, blank=True)
@@ -83,6 +88,8 @@ class Branch(Stateful):
     lease_owner = models.CharField(max_length=120, blank=True)
     lease_until = models.DateTimeField(null=True)
     heartbeat_at = models.DateTimeField(null=True)
+    # Whether it has started child runs: then each of its checkpoints pins where those are.
+    has_children = models.BooleanField(default=False)
     # Whether one of its halts has not ended: then nothing starts for it. Changed with that row, under its lock.
     is_halted = models.BooleanField(default=False)
     fork_of = models.UUIDField(null=True)
@@ -106,6 +113,50 @@ class Branch(Stateful):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Child(models.Model):
+    """A child run as the branch that started it knows it: under a key, once, and how it ended.
+
+    `branch` is the one that works for the parent; it is another one after a rewrite of the child. `born_after` is the
+    number of the parent's head when it was started: the checkpoints after that one know of it. With `is_awaited` the
+    parent is given up until it ends.
+    """
+
+    class Outcome(models.TextChoices):
+        DONE = "done"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+", db_index=False)
+    parent_branch = models.ForeignKey(
+        Branch, on_delete=models.PROTECT, related_name="children", db_index=False
+    )
+    key = models.CharField(max_length=255)
+    graph = models.CharField(max_length=120)
+    # Of graph and input: the same key with others is another child.
+    digest = models.CharField(max_length=80)
+    branch = models.ForeignKey(Branch, on_delete=models.PROTECT, related_name="child_of")
+    born_after = models.PositiveIntegerField()
+    is_awaited = models.BooleanField(default=False)
+    outcome = models.CharField(max_length=10, choices=Outcome.choices, blank=True)
+    result = models.TextField(default="null")
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["parent_branch", "key"], name="child_key_once"),
+            models.CheckConstraint(
+                condition=Q(outcome="", ended_at__isnull=True)
+                | Q(outcome__in=["done", "failed", "cancelled"], ended_at__isnull=False),
+                name="child_outcome",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
 
 
 class Halt(models.Model):

@@ -8,13 +8,15 @@ Whoever acts is locked, shared, by `accounts.acting.still_may`: after branch, pa
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from django.db.models import Model, QuerySet
 
 from reviewhub.core.errors import NotFound
-from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.models import Branch, Child, Run
+from reviewhub.runs.states import OPEN_BRANCH, BranchState
 from reviewhub.toolcalls.models import Pause, ToolCall
 
 M = TypeVar("M", bound=Model)
@@ -37,6 +39,23 @@ def lock(rows: QuerySet[M]) -> QuerySet[M]:
 def lock_branch(branch_id: uuid.UUID) -> Branch:
     """The branch as it is now, locked."""
     return lock(Branch.objects.filter(pk=branch_id)).get()
+
+
+def lock_children(branches: Iterable[Branch]) -> list[Branch]:
+    """The child branches of locked branches that are not over, and theirs, locked: those above before those below.
+
+    To be called before anything else of the branches is locked. Nobody who holds a child waits for a branch above it.
+    """
+    found: dict[uuid.UUID, Branch] = {branch.pk: branch for branch in branches if branch.has_children}
+    above, level = set(found), set(found)
+    while level:
+        going = Child.objects.filter(parent_branch__in=level, outcome="").values("branch")
+        rows = Branch.objects.filter(pk__in=going, state__in=(*OPEN_BRANCH, BranchState.QUARANTINED))
+        # Asked again until nothing is new: a child that was rewritten meanwhile goes on as another branch.
+        new = {row.pk: row for row in lock(rows.exclude(pk__in=found).order_by("pk"))}
+        found |= new
+        level = level | set(new) if new else set()
+    return [branch for pk, branch in found.items() if pk not in above]
 
 
 def lock_run(run_id: uuid.UUID) -> Run:

@@ -28,6 +28,7 @@ from reviewhub.gates.stop import stop as stop_agent
 from reviewhub.hosting.adopt import adopt
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import text_in, words
+from reviewhub.web.progress import DAYS, told_of_agents
 from reviewhub.web.render import may, show
 
 # What becomes of a state that does not fit, by the mode that an admin sets: as a choice, and once it is set.
@@ -60,10 +61,15 @@ def _page(
 ) -> HttpResponse:
     many = deciders_of(caller.workspace_id)
     teams = Team.objects.filter(workspace_id=caller.workspace_id).order_by("name")
-    context = {
-        "agents": agents_of(scope_of(caller))
+    found = list(
+        agents_of(scope_of(caller))
         .select_related("team", "owner__person")
-        .prefetch_related("keys", Prefetch("state_schemas", listed_schemas())),
+        .prefetch_related("keys", Prefetch("state_schemas", listed_schemas()))
+    )
+    told = told_of_agents(found)
+    context = {
+        "agents": [(agent, told.get(agent.pk)) for agent in found],
+        "days": DAYS,
         "teams": [(team, many[team.pk]) for team in teams],
         "deserted": {pk for pk, deciders in many.items() if not deciders},
         "may_edit": may(caller, Action.AGENTS_EDIT),

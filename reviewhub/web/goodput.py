@@ -13,21 +13,25 @@ from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.models import Agent
 from reviewhub.accounts.permissions import Action, MemberCaller, scope_of
-from reviewhub.core.display.durations import MINUTE, length
 from reviewhub.hosting.goodput.advisor import Choice
 from reviewhub.hosting.goodput.counsel import Counsel, counsel
-from reviewhub.hosting.goodput.queries import Goodput, goodput_of_agent, goodput_of_run, spared_from_zero
+from reviewhub.hosting.goodput.queries import (
+    Goodput,
+    goodput_of_agent,
+    goodput_of_run,
+    spared_from_zero,
+)
 from reviewhub.hosting.goodput.rules import Spent
 from reviewhub.reviews.queries import runs_visible
 from reviewhub.runs.models import Run
 from reviewhub.web.access import page
 from reviewhub.web.agents import find
+from reviewhub.web.progress import DAYS, SHORT, long, percent
 from reviewhub.web.render import show
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
-DAYS = 30
 RUNS = 15
 WIDTH = 200.0
 # By kind: the colour of its part, and what it is called. Waiting is no worker's time and has no part.
@@ -39,8 +43,6 @@ WORDS: dict[str, tuple[str, StrOrPromise]] = {
     "queue": ("f0", _("in the queue, not counted")),
     "people": ("f0", _("waited for people, not counted")),
 }
-SHORT = 60.0
-"""Seconds of work below which forward progress says nothing."""
 COUNTED = ("useful", "replay", "recovery", "checkpoints")
 
 
@@ -86,22 +88,6 @@ def strip_of_run(run: Run) -> Strip | None:
     """The strip of a run page; None for an agent that runs elsewhere, whose work nobody here measures."""
     found = goodput_of_run(run)
     return _strip(found, spared_from_zero(run) if found.losses else Spent()) if found.shifts else None
-
-
-def long(seconds: float) -> str:
-    """`0.42 ms`, `420 ms`, `4.2 s`, then `9 m` and so on."""
-    if seconds >= MINUTE:
-        return length(seconds)
-    if seconds >= 1:
-        return f"{seconds:.1f} s"
-    return f"{seconds * 1000:.0f} ms" if seconds >= 0.01 or not seconds else f"{seconds * 1000:.2f} ms"
-
-
-def percent(share: float | None) -> str:
-    """`99.7%`; never 100.0% when something is missing."""
-    if share is None:
-        return "–"
-    return f"{int(share * 1000) / 10:.1f}%"
 
 
 @require_safe

@@ -23,10 +23,11 @@ from reviewhub.core.idempotency import check_key
 from reviewhub.gates.cancel import cancel as cancel_run
 from reviewhub.gates.fork import fork as fork_checkpoint
 from reviewhub.gates.set_aside import setting_aside
-from reviewhub.resumptions.queries import failures_of
+from reviewhub.resumptions.queries import failures_of, waits_for_children
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import newest_event, runs_visible
 from reviewhub.reviews.targets import checkpoint_for, run_target
+from reviewhub.runs.children import children_of
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import Filters, branches_of, listed, open_halts
 from reviewhub.runs.states import OPEN_BRANCH, RunState
@@ -44,6 +45,7 @@ from reviewhub.web.spent import spent_of
 from reviewhub.web.talk import STATE_BYTES, opened
 
 CALLS = 60
+CHILDREN = 20
 WAITING = 20
 TAGS = {
     "waiting": ("warn", "gate", "Waits"),
@@ -222,6 +224,7 @@ def _context(
             [f"{one.verb}:{one.path}:{one.why_not}" for one in buttons] + ["limits"] * is_open
         ),
         "halts": open_halts(branches),
+        **_children(branches),
         "failures": failures_of(row.pk, most=10),
         "spent": spent_of(row),
         "may_limit": allowed(caller, Action.RUN_RESUME, target),
@@ -232,6 +235,17 @@ def _context(
         and allowed(caller, Action.CHECKPOINT_REWRITE, target),
         "since": since,
         "key": uuid.uuid4(),
+    }
+
+
+def _children(branches: list[Branch]) -> dict[str, Any]:
+    """The newest child runs of the branches with how many there are, and whether a branch waits for its own."""
+    found = children_of(branches)
+    many = found.count() if any(branch.has_children for branch in branches) else 0
+    return {
+        "children": list(found.reverse()[:CHILDREN]) if many else [],
+        "children_count": many,
+        "awaits": many > 0 and waits_for_children(branches),
     }
 
 

@@ -68,6 +68,8 @@ ACCESS: dict[str, Row] = {
     "POST branches/<uuid:branch>/finish": Row("o", {}),
     "POST branches/<uuid:branch>/fail": Row("o", {"error": "broken"}),
     "POST branches/<uuid:branch>/sleep": Row("o", {"until": "2000-01-01T00:00:00Z"}),
+    "POST branches/<uuid:branch>/children": Row("o", {"key": "k", "graph": "reader"}),
+    "POST branches/<uuid:branch>/wait": Row("o", {}),
     "GET branches/<uuid:branch>/tool-calls": Row("o"),
     "GET branches/<uuid:branch>/records": Row("o"),
     "GET branches/<uuid:branch>/handover": Row("o"),

@@ -10,7 +10,7 @@ from django.test import Client
 from reviewhub.hosting.goodput.rules import Spent
 from reviewhub.hosting.models import Shift
 from reviewhub.ops.metrics import Metric, written
-from reviewhub.web.goodput import long, percent
+from reviewhub.web.progress import long, percent
 from tests.cast import Cast
 from tests.driver import agent_of, new_id
 from tests.hosting.conftest import Hosted
@@ -56,6 +56,7 @@ def test_the_pages_and_the_metrics_of_a_hosted_agent(hosted: Hosted, cast: Cast,
         assert words in page
     page = client_of(cast, "alice").get("/northwind/agents").content.decode()
     assert "Where its time goes" in page
+    assert "99.6% forward progress in 16 m of work, last 30 days" in page
 
     settings.METRICS_TOKEN = ""
     nobody = Client()

@@ -50,9 +50,22 @@ class Hosted:
         """The one request that waits."""
         return ReviewRequest.objects.get(state="pending")
 
-    def decide(self, type_: str, *, value: Any = ..., changes: Any = None, message: str = "") -> None:
+    def decide_first(self, type_: str) -> None:
+        """The person answers the oldest request that waits."""
+        row = ReviewRequest.objects.filter(state="pending").order_by("number")[0]
+        self.decide(type_, row=row)
+
+    def decide(
+        self,
+        type_: str,
+        *,
+        value: Any = ...,
+        changes: Any = None,
+        message: str = "",
+        row: ReviewRequest | None = None,
+    ) -> None:
         """The person answers the one request that waits."""
-        row = self.request()
+        row = row or self.request()
         tree: dict[str, Any] = {"type": type_, "version": row.version, "digest": row.digest}
         if message:
             tree["message"] = message

@@ -8,16 +8,18 @@ from typing import Any, Protocol
 
 import httpx
 from django.test import Client as DjangoClient
-from reviewhub_agents import wire
+from reviewhub_agents import canonical, wire
 from reviewhub_agents.client import Client
 from reviewhub_agents.runners.http import HttpStore
 from reviewhub_agents.runtime.memory import MemoryStore
 from reviewhub_agents.runtime.store import Proposal, Store
 
+from reviewhub.core.actors import SYSTEM
+from reviewhub.gates.finish import finish
 from reviewhub.hosting.store import BranchStore
 from reviewhub.resumptions.claim import claim
 from reviewhub.resumptions.models import Resumption
-from reviewhub.runs.models import Branch
+from reviewhub.runs.models import Branch, Child
 from tests.cast import Cast, make_test_agent
 from tests.driver import policy
 from tests.hosting.conftest import Hosted, allow, run_out
@@ -41,6 +43,9 @@ class Keeper(Protocol):
 
     def ended(self) -> str:
         """How the branch ended."""
+
+    def end_child(self, key: str, result: Any) -> None:
+        """The child run that was started under this key ends with a result."""
 
 
 class InMemory:
@@ -66,6 +71,9 @@ class InMemory:
     def ended(self) -> str:
         return self.kept.state
 
+    def end_child(self, key: str, result: Any) -> None:
+        self.kept.children[key].finish(result=canonical.dumps(result))
+
 
 class InDatabase:
     """A hosted run that a worker claimed."""
@@ -88,8 +96,12 @@ class InDatabase:
     def ended(self) -> str:
         return Branch.objects.get().state
 
+    def end_child(self, key: str, result: Any) -> None:
+        branch = Child.objects.get(key=key).branch
+        finish(branch_id=branch.pk, body=wire.FinishBody(epoch=branch.epoch, result=result), actor=SYSTEM)
+
     def _claimed(self) -> Store:
-        row = Resumption.objects.open().get()
+        row = Resumption.objects.open().get(branch__run__parent=None)
         held = claim(resumption_id=row.pk, owner="worker", seconds=60)
         assert held is not None
         return BranchStore(held)
@@ -122,6 +134,10 @@ class OverHttp:
 
     def ended(self) -> str:
         return self.client.get_run(self.run).branches[0].state.value
+
+    def end_child(self, key: str, result: Any) -> None:
+        (child,) = [one for one in self.client.get_run(self.run).children if one.key == key]
+        self.client.finish(child.branch, wire.FinishBody(result=result))
 
 
 def _gate(hosted: Hosted, names: Sequence[str]) -> None:

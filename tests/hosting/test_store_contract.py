@@ -20,6 +20,7 @@ from reviewhub_agents.runtime.errors import ApprovalNeeded, AskedAgain
 from reviewhub_agents.runtime.messages import planned
 from reviewhub_agents.runtime.store import (
     Call,
+    ChildEnd,
     Declaration,
     Intent,
     Kept,
@@ -426,3 +427,41 @@ def test_acts_are_asked_for_and_their_approval_used_once(keeper: Keeper) -> None
 
 def act(needed: ApprovalNeeded) -> Proposal:
     return Proposal(key=f"{needed.tool}.0", tool=needed.tool, arguments=needed.arguments, effect="idempotent")
+
+
+def child(keeper: Keeper, key: str = "1/work/child:reader/1", page: str = "a") -> str:
+    keeper.store.start_child(key=key, graph="reader", given=f'{{"page":"{page}"}}', title="A page")
+    return key
+
+
+def test_a_child_is_started_once_under_its_key(keeper: Keeper) -> None:
+    saved(keeper.store)
+    key = child(keeper)
+    assert child(keeper) == key
+    with pytest.raises(ReplayDiverged):
+        child(keeper, page="b")
+    keeper.end_child(key, {"text": "read"})
+    assert [end.child for end in keeper.store.wait_for(None) or ()] == [key]
+
+
+def test_a_branch_that_waits_for_children_is_given_up_until_they_have_ended(keeper: Keeper) -> None:
+    saved(keeper.store)
+    keys = [child(keeper, f"1/work/child:reader/{number}") for number in (1, 2)]
+    keeper.end_child(keys[0], None)
+    assert keeper.store.wait_for(keys[:1]) == [ChildEnd(child=keys[0], outcome="done", result="null")]
+    assert keeper.store.wait_for(keys) is None
+    with pytest.raises(Fenced):
+        saved(keeper.store)
+    keeper.end_child(keys[1], {"n": 1})
+    ends = keeper.over().wait_for(keys[::-1])
+    assert [(end.child, end.outcome, end.result) for end in ends or ()] == [
+        (keys[1], "done", '{"n":1}'),
+        (keys[0], "done", "null"),
+    ]
+
+
+def test_nobody_waits_for_a_child_that_was_never_started(keeper: Keeper) -> None:
+    saved(keeper.store)
+    assert keeper.store.wait_for(None) == []
+    with pytest.raises(GraphError):
+        keeper.store.wait_for(["1/work/child:reader/9"])

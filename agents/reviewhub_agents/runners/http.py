@@ -18,6 +18,7 @@ from reviewhub_agents.runtime.replay import step_of
 from reviewhub_agents.runtime.store import (
     UNGATED_SECONDS,
     Call,
+    ChildEnd,
     Declaration,
     Intent,
     Kept,
@@ -46,6 +47,7 @@ class HttpStore:
         self._run = run
         found = client.get_run(run)
         self._input = canonical.dumps(found.input)
+        self.graph = found.graph
         self._name = branch
         self._written_as: WrittenAs | None = None
         self._ungated_until = 0.0
@@ -186,6 +188,21 @@ class HttpStore:
         body = wire.SleepBody(until=datetime.fromisoformat(until), epoch=self._epoch)
         with _translated():
             return self._client.sleep(self._branch, body).due
+
+    def start_child(self, *, key: str, graph: str, given: str, title: str) -> None:
+        """Starts a child run, or finds it; `GET /resumptions` has its branch then."""
+        body = wire.ChildStart(
+            key=key, graph=graph, input=canonical.reread(given), title=title, epoch=self._epoch
+        )
+        with _translated():
+            self._client.start_child(self._branch, body)
+
+    def wait_for(self, children: Sequence[str] | None) -> list[ChildEnd] | None:
+        """How children ended; if one goes on, `GET /resumptions` has this branch when none does."""
+        given: dict[str, Any] = {} if children is None else {"keys": list(children)}
+        with _translated():
+            said = self._client.wait_for(self._branch, wire.WaitBody(epoch=self._epoch, **given))
+        return [messages.child_end(one) for one in said.children] if said.over else None
 
     def leave_thread(self) -> None:
         """The client's connections are shared by all threads."""

@@ -26,7 +26,7 @@ def register(client: Client, graph: Graph[S]) -> None:
     graph.check()
     for warning in graph.warnings():
         logger.warning("%s", warning)
-    for tool in graph.tools.values():
+    for tool in graph.every_tool().values():
         client.register_tool(
             tool.name,
             wire.ToolRegister.from_tree(tool.describe()),
@@ -34,7 +34,7 @@ def register(client: Client, graph: Graph[S]) -> None:
 
 
 def run_on(client: Client, graph: Graph[S], run_id: UUID, *, branch: str = "main", owner: str = "") -> Ending:
-    """Runs one branch until it waits for people or ends.
+    """Runs one branch, of this agent or one of its children, until it waits for people or ends.
 
     Raises:
         Fenced: another process has it.
@@ -42,7 +42,7 @@ def run_on(client: Client, graph: Graph[S], run_id: UUID, *, branch: str = "main
     """
     store = HttpStore(client, run_id, branch=branch, owner=owner)
     with _beating(store):
-        return run(graph, store)
+        return run(graph.named(store.graph), store)
 
 
 def go_on(client: Client, graph: Graph[S], *, wait: float = 30.0, owner: str = "") -> int:

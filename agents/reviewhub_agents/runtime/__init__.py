@@ -8,6 +8,7 @@ pause or a crash finds what it already did:
 * `ctx.gate(…)` and `ctx.ask_person(…)` ask people without running anything;
 * `ctx.model(…)` and `ctx.record(…)` keep a result and give the kept one to a replay;
 * `ctx.plan` writes what the agent intends, in versions, and how far it is;
+* `ctx.child(…)`, `ctx.start_child(…)` and `ctx.wait_for(…)` run other agents beside this one;
 * `ctx.sleep_until(…)` gives the branch up until then; `ctx.log(…)` writes to the log and not to the state;
 * `ctx.fit(…)` makes a shorter prompt of a long conversation;
 * `ctx.checkpoint()` saves the state inside a step; `Checkpoints` says when it is saved otherwise.
@@ -18,6 +19,7 @@ The engine knows neither Django nor HTTP: it talks to a `Store`.
 """
 
 from .async_context import AsyncContext
+from .children import ChildResult
 from .context import Context
 from .engine import Ending, run
 from .errors import (
@@ -51,6 +53,7 @@ __all__ = [
     "Ask",
     "AsyncContext",
     "Checkpoints",
+    "ChildResult",
     "Context",
     "ContextOverflow",
     "Ending",

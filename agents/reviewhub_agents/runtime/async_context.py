@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
+from .children import ChildResult
 from .context import Context, prompts
 from .errors import ContextOverflow
 from .loop import Engine
@@ -89,6 +90,18 @@ class AsyncContext(Generic[S]):
     async def plan(self, act: Callable[[Any], R]) -> R:
         """What `act` returns, which gets `Context.plan`: `await ctx.plan(lambda plan: plan.mark("pay", "done"))`."""
         return await self._engine.carry_out(lambda: act(self._sync.plan))
+
+    async def child(self, name: str, given: Mapping[str, Any], *, title: str = "") -> ChildResult:
+        """As `Context.child`."""
+        return await self._engine.carry_out(lambda: self._sync.child(name, given, title=title))
+
+    async def start_child(self, name: str, given: Mapping[str, Any], *, title: str = "") -> str:
+        """As `Context.start_child`."""
+        return await self._engine.carry_out(lambda: self._sync.start_child(name, given, title=title))
+
+    async def wait_for(self, children: Sequence[str]) -> list[ChildResult]:
+        """As `Context.wait_for`."""
+        return await self._engine.carry_out(lambda: self._sync.wait_for(children))
 
     async def sleep_until(self, when: datetime | timedelta) -> None:
         """As `Context.sleep_until`."""

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
+from .children import Children, ChildResult
 from .errors import ApprovalNeeded, ContextOverflow, GraphError, Paused, Refused
 from .fit import estimate, fit
 from .heads import END
@@ -42,6 +43,7 @@ class Context(Places[S]):
         """Made by the engine, one per step; as `Places`."""
         super().__init__(work, state, part=part, ordered=ordered)
         self.plan = Plans(work.store, self._recorded, self._act, work.replan)
+        self._children = Children(work.store, work.head, work.children, self._recorded)
 
     def tool(
         self,
@@ -122,6 +124,32 @@ class Context(Places[S]):
         Counted by the model, if it has a method `count`, else estimated. Raises ContextOverflow when that cannot be.
         """
         return fit(messages, tokens, count=getattr(self._work.model, "count", estimate))
+
+    def child(self, name: str, given: Mapping[str, Any], *, title: str = "") -> ChildResult:
+        """Starts a child run and waits until it has ended; meanwhile no worker is held. As the next two together."""
+        return self.wait_for([self.start_child(name, given, title=title)])[0]
+
+    def start_child(self, name: str, given: Mapping[str, Any], *, title: str = "") -> str:
+        """Starts a run of a declared child beside this one, and goes on at once.
+
+        A gate in the child stops the child, and this run only where it waits for it.
+
+        Args:
+            name: of a graph that the agent declared with `Graph.child`.
+            given: the child's input, from which its first state is made.
+            title: what people read; the graph's name when left out.
+
+        Returns:
+            The child's handle, for `wait_for`; a text, which the state may keep.
+        """
+        return self._children.start(name, given, title)
+
+    def wait_for(self, children: Sequence[str]) -> list[ChildResult]:
+        """How these children ended, in order. While one goes on the branch is given up: no worker waits.
+
+        A child that was set aside goes on when a person retries it, and is waited for.
+        """
+        return self._children.wait(children)
 
     def sleep_until(self, when: datetime | timedelta) -> None:
         """Goes on at `when`, or after it has passed. The branch is given up meanwhile: no worker waits.
@@ -214,6 +242,7 @@ class Context(Places[S]):
         Raises:
             Refused: they do not think that it is done.
         """
+        self._children.wait_for_all()
         store, arguments = self._work.store, None
         known = self._work.replay.holds(self._place("finish", again=True))
         if not known:

@@ -82,6 +82,7 @@ def begin(graph: Graph[S], store: Store, snapshot: Snapshot, ledger: Ledger, sta
         loop=loop,
         replan=graph.replan,
         verifiers=graph.verifiers,
+        children=graph.children,
     )
 
 

@@ -119,6 +119,7 @@ class Graph(Generic[S]):
         self.steps: dict[str, Step[S]] = {}
         self.tools: dict[str, Tool[Any]] = {}
         self.resources: dict[str, Resource[Any]] = {}
+        self.children: dict[str, Graph[Any]] = {}
 
     @property
     def start(self) -> str:
@@ -215,6 +216,52 @@ class Graph(Generic[S]):
 
         return add
 
+    def child(self, graph: Graph[Any]) -> None:
+        """Declares an agent that steps may start beside them, `ctx.child(graph.name, …)`: a run of its own each time.
+
+        It may be this one. Its tools are registered with this agent's, since it is this agent that people know.
+
+        Raises:
+            GraphError: there is another child of this name.
+        """
+        if self.children.setdefault(graph.name, graph) is not graph:
+            raise GraphError(f"{self.name}: there is a child {graph.name} already")
+
+    def family(self) -> dict[str, Graph[Any]]:
+        """This graph, its children and theirs, by name.
+
+        Raises:
+            GraphError: two of them have the same name.
+        """
+        found: dict[str, Graph[Any]] = {}
+        todo: list[Graph[Any]] = [self]
+        while todo:
+            graph = todo.pop(0)
+            if found.setdefault(graph.name, graph) is not graph:
+                raise GraphError(f"{self.name}: two of its children are called {graph.name}")
+            todo += [one for one in graph.children.values() if found.get(one.name) is not one]
+        return found
+
+    def named(self, name: str) -> Graph[Any]:
+        """The graph of the family that is called `name`; this one for an empty name. Raises GraphError for none."""
+        found = self.family().get(name or self.name)
+        if found is None:
+            raise GraphError(f"this version of {self.name} has no child {name}")
+        return found
+
+    def every_tool(self) -> dict[str, Tool[Any]]:
+        """The tools of the whole family, by name.
+
+        Raises:
+            GraphError: two graphs of it declare different tools under one name.
+        """
+        found: dict[str, Tool[Any]] = {}
+        for graph in self.family().values():
+            for name, tool in graph.tools.items():
+                if found.setdefault(name, tool).describe() != tool.describe():
+                    raise GraphError(f"{self.name}: there are two different tools called {name}")
+        return found
+
     @overload
     def resource(self, make: Callable[[], Iterator[R]]) -> Resource[R]: ...
     @overload
@@ -235,8 +282,10 @@ class Graph(Generic[S]):
 
     def check(self) -> None:
         """Refuses a graph that cannot work. Raises GraphError."""
-        checks.check(self)
+        for graph in self.family().values():
+            checks.check(graph)
+        self.every_tool()
 
     def warnings(self) -> list[str]:
         """What works and may surprise, a sentence each."""
-        return checks.warnings(self)
+        return [said for graph in self.family().values() for said in checks.warnings(graph)]

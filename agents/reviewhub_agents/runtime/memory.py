@@ -15,6 +15,7 @@ from .errors import ApprovalNeeded, AskedAgain, Fenced, GraphError, PlanChanged,
 from .replay import step_of
 from .store import (
     Call,
+    ChildEnd,
     Decided,
     Declaration,
     Intent,
@@ -54,6 +55,8 @@ class MemoryStore:
     """
 
     input: str = "{}"
+    graph: str = ""
+    children: dict[str, MemoryStore] = field(default_factory=dict)
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     sleeps_until: datetime | None = None
     policy: Policy = lambda proposal: "waiting"
@@ -166,6 +169,26 @@ class MemoryStore:
     def wake(self) -> None:
         """The timer of a branch that sleeps has run out, or somebody thinks so."""
         self.state = "running"
+
+    def start_child(self, *, key: str, graph: str, given: str, title: str) -> None:
+        """Makes a store for the child, which whoever runs this one runs too (`runtime.testing.run_family`)."""
+        self._check()
+        made = MemoryStore(input=given, graph=graph, clock=self.clock, policy=self.policy, gated=self.gated)
+        found = self.children.setdefault(key, made)
+        if (found.graph, found.input) != (graph, given):
+            raise ReplayDiverged(f"{key} started another child before")
+
+    def wait_for(self, children: Sequence[str] | None) -> list[ChildEnd] | None:
+        """How children ended; None, and this branch sleeps, while one has not."""
+        self._check()
+        keys = list(self.children) if children is None else list(children)
+        if missing := [key for key in keys if key not in self.children]:
+            raise GraphError(f"there is no child {missing[0]}")
+        ends = [_end(key, self.children[key]) for key in keys]
+        if None in ends:
+            self.state = "sleeping"
+            return None
+        return [end for end in ends if end is not None]
 
     def leave_thread(self) -> None:
         """Nothing is kept for a thread."""
@@ -330,6 +353,12 @@ class MemoryStore:
 
 def _ran(call: Call) -> bool:
     return call.state in {"succeeded", "failed"} and not call.tool.startswith("rh.")
+
+
+def _end(key: str, child: MemoryStore) -> ChildEnd | None:
+    if child.state == "succeeded":
+        return ChildEnd(child=key, outcome="done", result=child.result)
+    return ChildEnd(child=key, outcome="failed", error=child.error) if child.state == "failed" else None
 
 
 _AFTER = {"reject": "denied", "respond": "skipped", "happened": "succeeded", "skip": "skipped"}

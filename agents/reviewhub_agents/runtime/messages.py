@@ -21,6 +21,7 @@ from .errors import (
 )
 from .store import (
     Call,
+    ChildEnd,
     Decided,
     Declaration,
     Intent,
@@ -66,13 +67,25 @@ def translated(code: str, message: str, extra: Mapping[str, Any]) -> BaseExcepti
         return ReplayDiverged(message)
     if code == "stale_plan":
         return PlanChanged(message)
-    if code == "illegal_transition":
+    if code in {"illegal_transition", "no_such_child"}:
         return GraphError(message)
     if code == "schema_conflict":
         return GraphError(message)
     if code == "state_misfit":
         return StateError(message)
     return None
+
+
+def child_end(child: wire.ChildOut) -> ChildEnd:
+    """How a child that is over ended."""
+    assert child.outcome is not None, "of a child that is over"
+    is_done = child.outcome == wire.ChildOutcome.DONE
+    return ChildEnd(
+        child=child.key,
+        outcome=child.outcome.value,
+        result=canonical.dumps(child.result) if is_done else None,
+        error=child.error,
+    )
 
 
 def registration(declaration: Declaration) -> tuple[str, int, wire.StateSchemaIn]:

@@ -15,6 +15,7 @@ from .errors import Paused, ReplayDiverged
 from .graph import Graph
 from .store import (
     Call,
+    ChildEnd,
     Declaration,
     Intent,
     Kept,
@@ -122,6 +123,14 @@ class Past:
     def sleep(self, *, until: str) -> bool:
         """What slept has woken."""
         return True
+
+    def start_child(self, *, key: str, graph: str, given: str, title: str) -> None:
+        """Nothing starts."""
+        _refuse(key)
+
+    def wait_for(self, children: Sequence[str] | None) -> list[ChildEnd] | None:
+        """What came of children was recorded."""
+        _refuse("wait for children")
 
     def leave_thread(self) -> None:
         """There is nothing to leave."""

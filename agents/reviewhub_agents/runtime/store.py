@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Effect = Literal["read", "idempotent", "once"]
 Status = Literal["succeeded", "failed", "unknown"]
+ChildOutcome = Literal["done", "failed", "cancelled"]
 UNGATED_SECONDS = 1.0
 """How long a store may believe that policy is about no step: a new one holds steps from then on at the latest."""
 
@@ -192,6 +193,16 @@ class Signals:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ChildEnd:
+    """How a child run ended: `child` is the key under which it was started, `result` canonical JSON if it is done."""
+
+    child: str
+    outcome: ChildOutcome
+    result: str | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Loaded:
     """Where a branch stands: its head, or nothing but the run's input."""
 
@@ -254,6 +265,26 @@ class Store(Protocol):
 
     def sleep(self, *, until: str) -> bool:
         """Whether it is that time by the store's clock (ISO 8601). If not, the branch is given up until then."""
+
+    def start_child(self, *, key: str, graph: str, given: str, title: str) -> None:
+        """Starts a child run of this branch, or finds the one that it started under the same key.
+
+        Args:
+            graph: which of the agent's graphs the child is.
+            given: its input, canonical JSON.
+
+        Raises:
+            ReplayDiverged: the key was used for another graph or another input.
+        """
+
+    def wait_for(self, children: Sequence[str] | None) -> list[ChildEnd] | None:
+        """How children ended, by the keys under which they were started, or all of the branch's own.
+
+        None while one of them goes on: then the branch is given up until all have ended.
+
+        Raises:
+            GraphError: there is no such child.
+        """
 
     def leave_thread(self) -> None:
         """Called in a thread that used this store beside the engine's and will not any more."""

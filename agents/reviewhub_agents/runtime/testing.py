@@ -4,14 +4,39 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from reviewhub_agents import canonical
 
+from .engine import Ending, run
 from .graph import Graph
 from .loop import Loop
+from .memory import MemoryStore
 from .resources import Opened
 from .tools import ToolRun
+
+S = TypeVar("S", bound=BaseModel)
+
+
+def run_family(graph: Graph[S], store: MemoryStore) -> Ending:
+    """Runs an agent and its child runs until all that is left waits for people, or for time; how the agent ended.
+
+    People are played by `decide` of the stores: `store.children` has those of the children, by their handles.
+    """
+    if store.state == "sleeping":
+        store.wake()
+    ending = run(graph, store)
+    while store.state == "sleeping":
+        going = [child for child in store.children.values() if child.state == "running"]
+        if not going:
+            break
+        for child in going:
+            run_family(graph.named(child.graph), child)
+        store.wake()
+        ending = run(graph, store)
+    return ending
 
 
 def call_twice(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
 from .calls import Calls
+from .children import Startable
 from .heads import Head
 from .loop import Loop
 from .models import Model
@@ -39,3 +40,4 @@ class Work(Generic[S]):
     loop: Loop
     replan: Replan | None = None
     verifiers: Sequence[Verifier] = ()
+    children: Mapping[str, Startable] = field(default_factory=dict)

@@ -61,6 +61,7 @@ from .enums import (
     ChangeOp,
     CheckpointKind,
     CheckStatus,
+    ChildOutcome,
     DecisionType,
     Effect,
     FollowUpKind,
@@ -167,6 +168,8 @@ from .retention import (
 from .runs import (
     BranchOut,
     CancelBody,
+    ChildOut,
+    ChildStart,
     ClaimBody,
     ClaimOut,
     ContinueFrom,
@@ -197,6 +200,8 @@ from .runs import (
     SleepOut,
     SpentOut,
     TouchedCall,
+    WaitBody,
+    WaitOut,
 )
 from .standing import StandingList, StandingOut
 from .tools import (
@@ -253,6 +258,9 @@ __all__ = [
     "CheckpointOut",
     "CheckpointRef",
     "CheckpointSave",
+    "ChildOut",
+    "ChildOutcome",
+    "ChildStart",
     "ClaimBody",
     "ClaimOut",
     "ClaimRequestBody",
@@ -414,6 +422,8 @@ __all__ = [
     "VerdictBody",
     "VerdictOut",
     "VoteOut",
+    "WaitBody",
+    "WaitOut",
     "WhyBody",
     "Wire",
     "duration_text",

@@ -49,6 +49,14 @@ class BranchState(StrEnum):
     QUARANTINED = "quarantined"
 
 
+class ChildOutcome(StrEnum):
+    """How a child run ended."""
+
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
 class PauseState(StrEnum):
     """Whether any call of a pause still waits."""
 
@@ -275,6 +283,7 @@ EffectField = Annotated[Effect, Lax]
 RiskField = Annotated[Risk, Lax]
 RunStateField = Annotated[RunState, Lax]
 BranchStateField = Annotated[BranchState, Lax]
+ChildOutcomeField = Annotated[ChildOutcome, Lax]
 PauseStateField = Annotated[PauseState, Lax]
 CallStateField = Annotated[CallState, Lax]
 RequestStateField = Annotated[RequestState, Lax]

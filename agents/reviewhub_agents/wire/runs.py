@@ -11,6 +11,7 @@ from .checkpoints import CheckpointIn
 from .enums import (
     BranchStateField,
     CallStateField,
+    ChildOutcomeField,
     EffectField,
     PauseStateField,
     ResumptionStateField,
@@ -122,6 +123,46 @@ class LimitsBody(Wire):
         return self
 
 
+class ChildStart(Wire):
+    """`POST /branches/{branch}/children`: a run of the same agent below this one. The same `key` is the same child."""
+
+    key: RecordKey
+    graph: Annotated[Name, Field(max_length=120)]
+    input: Json = None
+    title: Title = ""
+    epoch: Epoch | None = None
+
+
+class ChildOut(Wire):
+    """A child run as the branch that started it sees it; `outcome` once it has ended, with `result` or `error`.
+
+    `branch` works for it.
+    """
+
+    key: RecordKey
+    graph: Name
+    run: Id
+    branch: Id
+    state: BranchStateField
+    outcome: ChildOutcomeField | None = None
+    result: Json = None
+    error: Text = ""
+
+
+class WaitBody(Wire):
+    """`POST /branches/{branch}/wait`: nothing to do before these children have ended; left out, all of the branch."""
+
+    keys: list[RecordKey] | None = None
+    epoch: Epoch | None = None
+
+
+class WaitOut(Wire):
+    """`over`: all have ended, and the branch is still the caller's. If not, it was given up until they have."""
+
+    over: bool
+    children: list[ChildOut] = []
+
+
 class RunOut(Wire):
     """A run with its branches. `failures`: the newest twenty attempts of hosted branches that did not work out."""
 
@@ -139,6 +180,8 @@ class RunOut(Wire):
     result: Json = None
     error: Text = ""
     branches: list[BranchOut] = []
+    graph: Label = ""
+    children: list[ChildOut] = []
     failures: list[FailureOut] = []
     spent: SpentOut | None = None
     continue_from: ContinueFrom | None = None

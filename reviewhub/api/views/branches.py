@@ -21,8 +21,10 @@ from reviewhub.gates.finish import finish
 from reviewhub.gates.handover import handover
 from reviewhub.gates.hold_branch import hold_branch
 from reviewhub.gates.present import calls_out
-from reviewhub.gates.present_runs import branches_out, resumption_out
+from reviewhub.gates.present_runs import branches_out, child_out, resumption_out
 from reviewhub.gates.sleep import sleep
+from reviewhub.gates.start_child import start_child
+from reviewhub.gates.wait_for import wait_for
 from reviewhub.hosting.keep_record import keep_record
 from reviewhub.hosting.queries import record_of, records_of
 from reviewhub.resumptions.queries import open_for
@@ -190,6 +192,40 @@ class Sleep(AgentView):
             branch_id=found.pk, until=body.until, epoch=body.epoch, kind="poll", actor=actor_of(request)
         )
         return answer(wire.SleepOut(due=due, until=body.until))
+
+
+class Children(AgentView):
+    """`POST /branches/{branch}/children`"""
+
+    @extend_schema(request=wire.ChildStart, responses=wire.ChildOut)
+    def post(self, request: Request, branch: uuid.UUID) -> HttpResponse:
+        """Starts a run of the same agent below this one; the same key again answers with the same child."""
+        found = self.branch(request, branch, Action.RUN_WRITE)
+        body = read(request, wire.ChildStart)
+        child = start_child(
+            branch_id=found.pk,
+            key=body.key,
+            graph=body.graph,
+            given=canonical.reread(canonical.dumps(body.input)),
+            title=body.title,
+            epoch=body.epoch,
+            actor=actor_of(request),
+        )
+        return answer(child_out(child))
+
+
+class Wait(AgentView):
+    """`POST /branches/{branch}/wait`"""
+
+    @extend_schema(request=wire.WaitBody, responses=wire.WaitOut)
+    def post(self, request: Request, branch: uuid.UUID) -> HttpResponse:
+        """How child runs ended. While one goes on, the branch is given up; `GET /resumptions` has it afterwards."""
+        found = self.branch(request, branch, Action.RUN_WRITE)
+        body = read(request, wire.WaitBody)
+        over = wait_for(
+            branch_id=found.pk, keys=body.keys, epoch=body.epoch, kind="poll", actor=actor_of(request)
+        )
+        return answer(wire.WaitOut(over=over is not None, children=[child_out(one) for one in over or ()]))
 
 
 class Resumptions(AgentView):

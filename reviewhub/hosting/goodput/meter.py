@@ -129,6 +129,11 @@ class MeteredStore(BranchStore):
             super().keep(key, kept)
         self._meter.tokens(paid=_tokens(key, kept))
 
+    def start_child(self, *, key: str, graph: str, given: str, title: str) -> None:
+        """Measured as ledger."""
+        with self._meter.timing(Seen.LEDGER):
+            super().start_child(key=key, graph=graph, given=given, title=title)
+
     def ledger(self, since: int) -> Ledger:
         """Measured as recovery."""
         with self._meter.timing(Seen.LOAD):

@@ -75,6 +75,16 @@ def goodput_of_agent(agent: Agent, *, days: int) -> Goodput:
     return _summed(Shift.objects.filter(agent=agent, began_at__gte=since), _people(pauses))
 
 
+def spent_by_agent(agents: Iterable[uuid.UUID], *, days: int) -> dict[uuid.UUID, Spent]:
+    """The times of the shifts of these agents that began in the last `days`, summed; idle ones left out."""
+    since = timezone.now() - timedelta(days=days)
+    rows = Shift.objects.filter(agent__in=list(agents), began_at__gte=since).order_by().values("agent_id")
+    sums = rows.annotate(**{name: _SUMS[name] for name in (f"all_{time}" for time in TIMES)})
+    return {
+        row["agent_id"]: Spent(**{name: (row[f"all_{name}"] or 0) / MICRO for name in TIMES}) for row in sums
+    }
+
+
 def spared_from_zero(run: Run) -> Spent:
     """What the run would have done again if each loss had sent it back to its beginning: `replay` and `paid`."""
     by_branch: dict[uuid.UUID, list[tuple[Spent, bool]]] = defaultdict(list)
