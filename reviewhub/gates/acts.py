@@ -14,15 +14,14 @@ from reviewhub.core.errors import Invalid
 from reviewhub.gates.errors import ApprovalNeeded, DigestMismatch, NotAllowed
 from reviewhub.gates.outcome import end_call
 from reviewhub.gates.prepare import Prepared
-from reviewhub.plans.content import sent, stored
+from reviewhub.plans.content import sent
 from reviewhub.plans.models import PlanVersion
-from reviewhub.plans.queries import in_force, standing
-from reviewhub.plans.rules import PENDING
+from reviewhub.plans.queries import in_force
 from reviewhub.policies.evaluate import Resolved, evaluate
 from reviewhub.policies.facts import call_facts
 from reviewhub.runs.models import Branch
+from reviewhub.toolcalls.in_plan import Said, is_inside, open_steps
 from reviewhub.toolcalls.locks import lock_call
-from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.queries import arguments_of
 from reviewhub.toolcalls.states import CallState
 from reviewhub.tools import acts
@@ -30,8 +29,6 @@ from reviewhub.tools.see import known
 
 MOST_RESULT = 20_000
 """Characters of a run's result that people are shown with the question whether it is done."""
-OVER = ("done", "skipped")
-Said = dict[str, canonical.Tree]
 
 
 def plan_arguments(*, branch: Branch, body: wire.PlanBody, before: PlanVersion | None) -> Said:
@@ -48,8 +45,7 @@ def step_arguments(*, branch: Branch, node: str, step: int) -> Said:
     said: Said = {"node": node, "step": _number(step), "inside_plan": False}
     if version is None:
         return said
-    is_inside = any(one["id"] == node for one in open_steps(version)) and is_approved(version)
-    return said | {"plan_version": _number(version.number), "inside_plan": is_inside}
+    return said | {"plan_version": _number(version.number), "inside_plan": is_inside(version, node)}
 
 
 def finish_arguments(*, branch: Branch, result: canonical.Tree) -> Said:
@@ -59,36 +55,6 @@ def finish_arguments(*, branch: Branch, result: canonical.Tree) -> Said:
     if len(canonical.dumps(result)) > MOST_RESULT:
         return said | {"result_digest": canonical.body_digest(result)}
     return said | {"result": result}
-
-
-def open_steps(version: PlanVersion) -> list[Said]:
-    """The steps without sub-steps that are neither done nor skipped, in reading order."""
-    steps, now = stored(version).steps, standing(version)
-    parents = {step.parent for step in steps}
-    found: list[Said] = []
-    for step in steps:
-        status = now[step.id].status if step.id in now else PENDING
-        if step.id not in parents and status not in OVER:
-            found.append({"id": step.id, "title": step.title, "status": status})
-    return found
-
-
-def is_approved(version: PlanVersion) -> bool:
-    """Whether a person approved this very version, or put it in force."""
-    if version.restores is not None:
-        return version.author_kind == "person"
-    calls = ToolCall.objects.filter(
-        run_id=version.run_id,
-        tool_name=acts.PLAN,
-        state=CallState.SUCCEEDED,
-        result=canonical.dumps(written(version)),
-    )
-    return calls.filter(decisions__by_kind="person", decisions__type__in=("approve", "edit")).exists()
-
-
-def written(version: PlanVersion) -> Said:
-    """The result of an approved `rh.plan`."""
-    return {"version": _number(version.number)}
 
 
 def answer_to(*, branch: Branch, name: str, arguments: Said) -> Resolved:

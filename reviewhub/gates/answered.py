@@ -15,6 +15,7 @@ from reviewhub.core.display.masking import masked_text
 from reviewhub.gates.kinds import CallAllowed, CallDenied
 from reviewhub.gates.prepare import Prepared
 from reviewhub.reviews.asked import approval
+from reviewhub.reviews.asked_before import asked_before
 from reviewhub.reviews.request import request
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import Decision, Grant, ToolCall
@@ -29,8 +30,11 @@ def write_answers(
     now = clock.now()
     at_once = [pair for pair in zip(calls, prepared, strict=True) if pair[0].state != CallState.WAITING]
     _decide_at_once(at_once, now, settled=len(at_once) == len(calls))
+    asks = {one.proposal.likeness for one in prepared if one.proposal.state == CallState.WAITING}
+    before = asked_before(run_id=run.pk, alike=asks)
     for call, one in zip(calls, prepared, strict=True):
         if call.state == CallState.WAITING:
+            last = before.get(one.proposal.likeness)
             asked = approval(
                 answer=one.answer,
                 tool=one.tool,
@@ -39,6 +43,7 @@ def write_answers(
                 failed_checks=one.failed_checks,
                 repeats=one.repeats,
             )
+            asked = asked.after(last) if last is not None else asked
             request(call=call, run=run, agent=agent, asked=asked, actor=actor, at=now)
 
 

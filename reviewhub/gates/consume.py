@@ -71,7 +71,7 @@ def consume(
     """
     key_hash = hashlib.sha256(check_key(key).encode()).hexdigest()
     with transaction.atomic(durable=True):
-        outcome = _consume(lock_call(call_id), digest, key_hash, facts, epoch, actor)
+        outcome = consumed(lock_call(call_id), digest, key_hash, facts, epoch, actor)
         faults.point("consume.before_commit")
     faults.point("consume.after_commit")
     # A refusal that changed something (the grant expired, people are asked again) is committed before it is raised.
@@ -80,9 +80,10 @@ def consume(
     return outcome
 
 
-def _consume(
+def consumed(
     locked: Locked, digest: str, key_hash: str, facts: canonical.Tree | None, epoch: int | None, actor: Actor
 ) -> Consumed | ReviewHubError:
+    """The same in the caller's transaction; a refusal that is returned, and not raised, has changed something."""
     call = locked.call
     still_may(actor, Action.RUN_WRITE, Target(workspace_id=call.workspace_id, agent_id=call.agent_id))
     attempt = call.attempts.filter(key_hash=key_hash).first()

@@ -30,6 +30,7 @@ from reviewhub.reviews.requirement import Stored
 from reviewhub.standing.queries import candidates, plain
 from reviewhub.standing.rules import covers, decisive, why_not
 from reviewhub.toolcalls.claims import failed_checks
+from reviewhub.toolcalls.in_plan import plan_step
 from reviewhub.toolcalls.likeness import likeness
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.queries import arguments_of
@@ -131,12 +132,18 @@ def _facts_then(call: ToolCall, arguments: str, then: Then) -> CallFacts:
         failed_checks=failed_checks(call.claims),
         wished_decisions=then.wished_decisions,
         wished_deadline_seconds=then.wished_deadline_seconds,
+        plan_step=then.plan_step,
     )
 
 
 def _facts_now(call: ToolCall, arguments: str) -> CallFacts:
     tool = Tool.objects.get(agent_id=call.agent_id, name=call.tool_name)
-    read = call_facts(tool=tool, arguments=arguments, failed_checks=failed_checks(call.claims))
+    read = call_facts(
+        tool=tool,
+        arguments=arguments,
+        failed_checks=failed_checks(call.claims),
+        plan_step=plan_step(agent=call.agent, branch=call.branch, call_id=call.call_id),
+    )
     if read.errors:
         return replace(read.facts, schema_problem=read.errors[0]["message"])
     return read.facts

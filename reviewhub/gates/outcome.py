@@ -19,6 +19,8 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Conflict, ReviewHubError
 from reviewhub.core.transitions import move
+from reviewhub.gates.begin import Begin, begin_within
+from reviewhub.gates.consume import Consumed
 from reviewhub.gates.errors import BranchPaused, NotConsumed, OutcomeConflict
 from reviewhub.gates.kinds import CallEnded, CallLateOutcome
 from reviewhub.gates.look_later import look_later
@@ -34,7 +36,7 @@ from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.states import RequestState
 from reviewhub.runs.fence import check
 from reviewhub.runs.states import OPEN_BRANCH, BranchState
-from reviewhub.toolcalls.locks import Locked, lock, lock_call
+from reviewhub.toolcalls.locks import Locked, lock, lock_call, lock_run
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.settle import Answer
 from reviewhub.toolcalls.states import CALL_EDGES, GRANT_EDGES, CallState, GrantState
@@ -61,24 +63,44 @@ def outcome(*, call_id: uuid.UUID, body: wire.OutcomeBody, actor: Actor) -> wire
         CheckpointRemoved: the outcome is kept, the checkpoint is not: what it names was removed.
         BlobsAway: the outcome is kept, the checkpoint is not yet: what it would stand on cannot be read just now.
     """
+    return outcome_and_begin(call_id=call_id, body=body, begin=None, actor=actor)[0]
+
+
+@setting_aside()
+def outcome_and_begin(
+    *, call_id: uuid.UUID, body: wire.OutcomeBody, begin: Begin | None, actor: Actor
+) -> tuple[wire.OutcomeOut, Consumed | None]:
+    """The same, and the next call begins in that commit if it may run: its intent is on record with this end.
+
+    Raises what `outcome` does.
+    """
     call = ToolCall.objects.select_related("branch__run__agent").get(pk=call_id)
     made, problem = _drafted(call, body)
     digest = canonical.body_digest(_fact(body))
+    begun: Consumed | None = None
     with transaction.atomic(durable=True):
         locked = lock_call(call_id)
+        if begin is not None:
+            # Before what an end touches: a branch that begins something takes them in this order, too.
+            lock_run(call.run_id)
         repeated = locked.call.outcome_digest == digest
         waited = locked.branch.state == BranchState.PAUSED
         refusal: Conflict | None = _end(locked, body, digest, actor)
         saved = saved_as(locked.branch, made) if repeated and made is not None else None
         if refusal is None and made is not None and saved is None:
             saved, refusal = _save(locked, made, actor, waited)
+        if refusal is None and begin is not None and begin.call_id is not None:
+            begun = begin_within(call_id=begin.call_id, digest=begin.digest or "", begin=begin, actor=actor)
         faults.point("outcome.before_commit")
     faults.point("outcome.after_commit")
+    if begun is not None:
+        faults.point("consume.after_commit")
     failed = refusal or problem
     if failed is not None:
         raise failed
     found = warned(agent_id=call.agent_id, draft=made) if saved is not None and not repeated else []
-    return with_warnings(outcome_out(ToolCall.objects.get(pk=call_id), locked.branch, saved), found)
+    out = with_warnings(outcome_out(ToolCall.objects.get(pk=call_id), locked.branch, saved), found)
+    return out, begun
 
 
 def _drafted(call: ToolCall, body: wire.OutcomeBody) -> tuple[Draft | None, ReviewHubError | None]:

@@ -30,6 +30,8 @@ from reviewhub.core.idempotency import answered, claim
 from reviewhub.core.transitions import move
 from reviewhub.gates.acts import check_true
 from reviewhub.gates.answered import write_answers
+from reviewhub.gates.begin import Begin, begin_within
+from reviewhub.gates.consume import Consumed
 from reviewhub.gates.errors import BranchPaused
 from reviewhub.gates.kinds import PauseOpened
 from reviewhub.gates.let_stand import let_stand
@@ -61,11 +63,19 @@ class Paused:
     pause: Pause
     created: bool
     warnings: list[FieldWarning] = field(default_factory=list)
+    begun: Consumed | None = None
 
 
 @setting_aside()
 def pause(
-    *, run: Run, agent: Agent, body: wire.PauseBody, body_digest: str, key: str, actor: Actor
+    *,
+    run: Run,
+    agent: Agent,
+    body: wire.PauseBody,
+    body_digest: str,
+    key: str,
+    actor: Actor,
+    begin: Begin | None = None,
 ) -> Paused:
     """Stops a branch at tool calls, or lets them run at once where policy says so.
 
@@ -73,6 +83,7 @@ def pause(
         run: one of the agent's own; the caller checked that.
         body_digest: of the canonical body, for the idempotency key: a repeat finds the pause that it made.
         key: the caller's idempotency key.
+        begin: the first call begins in the same commit, if all may run at once.
 
     Raises:
         Invalid: something in the body is not allowed, with its path.
@@ -89,17 +100,30 @@ def pause(
     if before is not None:
         return Paused(pause=Pause.objects.get(pk=uuid.UUID(before)), created=False)
     made = draft(branch=branch, message=body.checkpoint) if body.checkpoint else None
-    prepared = prepare(run=run, agent=agent, calls=body.tool_calls)
+    prepared = prepare(run=run, agent=agent, calls=body.tool_calls, branch=branch)
     with transaction.atomic(durable=True):
         kept = claim(scope=scope, key=key, body_digest=body_digest)
         if kept.answer is not None:
             return Paused(pause=Pause.objects.get(pk=uuid.UUID(kept.answer)), created=False)
         row = _write(run, agent, branch.pk, body, prepared, made, actor)
+        begun = _begun(row, begin, actor)
         kept.keep(status=201, answer=str(row.pk))
         faults.point("pause.before_commit")
     faults.point("pause.after_commit")
+    if begun is not None:
+        faults.point("consume.after_commit")
     shadow(pause=row, agent=agent, environment=run.environment, calls=[one.facts for one in prepared])
-    return Paused(pause=row, created=True, warnings=warned(agent_id=agent.pk, draft=made))
+    return Paused(pause=row, created=True, warnings=warned(agent_id=agent.pk, draft=made), begun=begun)
+
+
+def _begun(row: Pause, begin: Begin | None, actor: Actor) -> Consumed | None:
+    """The right to run the first call; None when somebody still has to answer one, or it may not run."""
+    if begin is None or row.state != PauseState.SETTLED:
+        return None
+    first = row.tool_calls.order_by("position").filter(position=0, state=CallState.ALLOWED).first()
+    if first is None:
+        return None
+    return begin_within(call_id=first.pk, digest=first.digest, begin=begin, actor=actor)
 
 
 def _write(

@@ -14,7 +14,7 @@ from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Invalid
 from reviewhub.core.idempotency import claim
-from reviewhub.gates.acts import plan_arguments, require_nobody, spend, written
+from reviewhub.gates.acts import plan_arguments, require_nobody, spend
 from reviewhub.gates.errors import BranchPaused
 from reviewhub.plans.base import base
 from reviewhub.plans.content import sent, stored
@@ -28,6 +28,7 @@ from reviewhub.runs.fence import check
 from reviewhub.runs.models import Run
 from reviewhub.runs.queries import branch_of
 from reviewhub.runs.states import BranchState
+from reviewhub.toolcalls.in_plan import written
 from reviewhub.toolcalls.locks import lock_branch
 from reviewhub.tools.acts import PLAN
 

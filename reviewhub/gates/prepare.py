@@ -16,8 +16,9 @@ from reviewhub.gates.not_too_many import not_too_many
 from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.rules import effective_effect
-from reviewhub.runs.models import Run
+from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.claims import claims_text
+from reviewhub.toolcalls.in_plan import plan_step
 from reviewhub.toolcalls.likeness import likeness
 from reviewhub.toolcalls.propose import Proposal
 from reviewhub.toolcalls.states import CallState
@@ -45,11 +46,17 @@ class Prepared:
 
 
 def prepare(
-    *, run: Run, agent: Agent, calls: Sequence[wire.ToolCallIn], may_wait: bool = True
+    *,
+    run: Run,
+    agent: Agent,
+    calls: Sequence[wire.ToolCallIn],
+    may_wait: bool = True,
+    branch: Branch | None = None,
 ) -> list[Prepared]:
     """Reads the calls of one pause.
 
     Args:
+        branch: which asks; without one no call is inside of a plan.
         may_wait: whether calls that policy holds will wait for people; those that ran already do not.
 
     Raises:
@@ -59,7 +66,11 @@ def prepare(
     """
     names = [call.tool for call in calls]
     tools = known(agent=agent, names=names)
-    read = [_read(position, call, tools[call.tool]) for position, call in enumerate(calls)]
+    steps = [plan_step(agent=agent, branch=branch, call_id=one.call_id) if branch else "" for one in calls]
+    read = [
+        _read(position, call, tools[call.tool], step)
+        for position, (call, step) in enumerate(zip(calls, steps, strict=True))
+    ]
     errors = [error for _, _, found in read for error in found]
     if errors:
         raise Invalid("The arguments are not what the tool's schema allows.", errors=errors)
@@ -132,7 +143,7 @@ def because_text(answer: Resolved) -> str:
 
 
 def _read(
-    position: int, call: wire.ToolCallIn, tool: Tool
+    position: int, call: wire.ToolCallIn, tool: Tool, step: str
 ) -> tuple[Proposal, CallFacts, list[dict[str, str]]]:
     where = f"/tool_calls/{position}/arguments"
     text = call.canonical_arguments
@@ -144,6 +155,7 @@ def _read(
         failed_checks=failed_names(call.checks),
         wished_decisions=None if wished is None else tuple(kind.value for kind in wished),
         wished_deadline_seconds=max(1, int(call.deadline.total_seconds())) if call.deadline else None,
+        plan_step=step,
     )
     errors = [error | {"path": where + error["path"]} for error in known.errors]
     claimed = call.effect.value if call.effect else None

@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -23,6 +24,7 @@ from reviewhub_agents.runtime.store import (
     Kept,
     Ledger,
     Loaded,
+    Next,
     Permit,
     Plan,
     Proposal,
@@ -40,13 +42,14 @@ from reviewhub.checkpoints.queries import head_of, up_to_step
 from reviewhub.core import faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
+from reviewhub.gates.begin import Begin
 from reviewhub.gates.checkpoint import checkpoint
-from reviewhub.gates.consume import consume
+from reviewhub.gates.consume import Consumed, consume
 from reviewhub.gates.enter import enter
 from reviewhub.gates.fail import fail
 from reviewhub.gates.finish import finish
 from reviewhub.gates.mark_steps import mark_steps
-from reviewhub.gates.outcome import outcome
+from reviewhub.gates.outcome import outcome_and_begin
 from reviewhub.gates.pause import pause
 from reviewhub.gates.plan import plan
 from reviewhub.gates.present import calls_out, pause_out
@@ -123,7 +126,9 @@ class BranchStore:
             written_as=self._written_as,
         )
 
-    def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
+    def pause(
+        self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal], begin: bool = False
+    ) -> Stop:
         """Asks for calls, or finds the pause made under the same key."""
         at = messages.checkpoint_in(
             parent=str(self._branch.head) if self._branch.head else None,
@@ -145,10 +150,24 @@ class BranchStore:
                 body_digest=messages.asked_digest(body),
                 key=f"{self._branch.pk}/{key}",
                 actor=self._actor,
+                begin=self._begin(facts=proposals[0].facts) if begin and not this_worker.is_on else None,
             )
         if made.created and snapshot.id == "":
             self._branch.head = made.pause.checkpoint_id
-        return messages.stop_of(pause_out(made.pause), list(proposals))
+        stop = messages.stop_of(pause_out(made.pause), list(proposals))
+        return replace(stop, permit=_permit(made.begun))
+
+    def _begin(
+        self, *, facts: dict[str, Any], call_id: uuid.UUID | None = None, digest: str | None = None
+    ) -> Begin:
+        """The intent to run a call; the key of this attempt lives in this call's memory only."""
+        return Begin(
+            call_id=call_id,
+            digest=digest,
+            key=secrets.token_urlsafe(24),
+            facts=canonical.reread(canonical.dumps(facts)),
+            epoch=self._epoch,
+        )
 
     def consume(self, call: Call, *, facts: dict[str, Any]) -> Permit:
         """Uses the grant of an allowed call; the key of this attempt lives in this call's memory only."""
@@ -169,12 +188,25 @@ class BranchStore:
         progress(call_id=uuid.UUID(call.id), partial=partial)
 
     def outcome(
-        self, call: Call, *, attempt: int, status: Status, result: str | None = None, error: str = ""
-    ) -> None:
-        """Writes down how a started call ended; taken whoever holds the branch by now."""
+        self,
+        call: Call,
+        *,
+        attempt: int,
+        status: Status,
+        result: str | None = None,
+        error: str = "",
+        then: Next | None = None,
+    ) -> Permit | None:
+        """Writes down how a started call ended, taken whoever holds the branch by now; `then` begins with it."""
         body = messages.outcome_body(attempt=attempt, status=status, result=result, error=error)
+        begin = None
+        if then is not None and not this_worker.is_on:
+            begin = self._begin(call_id=uuid.UUID(then.call.id), digest=then.call.digest, facts=then.facts)
         with _translated():
-            outcome(call_id=uuid.UUID(call.id), body=body, actor=self._actor)
+            _, begun = outcome_and_begin(
+                call_id=uuid.UUID(call.id), body=body, begin=begin, actor=self._actor
+            )
+        return _permit(begun)
 
     def kept(self, key: str) -> Kept | None:
         """A recorded result of this branch."""
@@ -328,6 +360,12 @@ class BranchStore:
         """Raises Fenced when somebody else has the branch. Leases are renewed by `hosting.heart`, in a thread."""
         with _translated(), transaction.atomic():
             check(locked_branch(self._branch.pk), self._epoch)
+
+
+def _permit(taken: Consumed | None) -> Permit | None:
+    if taken is None:
+        return None
+    return Permit(arguments=taken.arguments, idempotency_key=taken.idempotency_key, attempt=taken.attempt)
 
 
 def _snapshot(row: Checkpoint) -> Snapshot:

@@ -9,7 +9,7 @@ from reviewhub.policies.arguments import Arguments
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """What policy may know of a tool call. The last three are the agent's word and tighten only.
+    """What policy may know of a tool call. Checks and wishes are the agent's word and tighten only.
 
     `known` says that the tool is registered just as it was when the policy was published: nobody looked at any other.
     """
@@ -26,6 +26,7 @@ class Call:
     failed_checks: tuple[str, ...] = ()
     wished_decisions: tuple[str, ...] | None = None
     wished_deadline_seconds: int | None = None
+    plan_step: str = ""
 
     @property
     def about(self) -> dict[str, str]:
@@ -36,4 +37,5 @@ class Call:
             "agent": self.agent,
             "team": self.agent_team,
             "environment": self.environment,
+            "plan_step": self.plan_step,
         }

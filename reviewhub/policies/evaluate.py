@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 UNREADABLE = "the policy could not be read"
 NONE_YET = "no policy is published"
+PLAN_STEP = "plan_step"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +35,8 @@ class CallFacts:
 
     `arguments` are their canonical text: what conditions look at is what runs. `registered`, `schema_fingerprint` and
     `schema_problem` are facts of the server, `effect` is the registered one or a stronger one that the agent claims
-    (`rules.effective_effect`); the rest are the agent's claims, which hold a call back and never let one through. Times
-    are in seconds.
+    (`rules.effective_effect`); `plan_step` is the open step of an approved plan that asks, by the server's record; the
+    rest are the agent's claims, which hold a call back and never let one through. Times are in seconds.
     """
 
     tool: str
@@ -47,6 +48,7 @@ class CallFacts:
     failed_checks: tuple[str, ...] = ()
     wished_decisions: tuple[str, ...] | None = None
     wished_deadline_seconds: int | None = None
+    plan_step: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +64,7 @@ class Then:
     schema_problem: str
     wished_decisions: tuple[str, ...] | None
     wished_deadline_seconds: int | None
+    plan_step: str = ""
 
     @classmethod
     def of(cls, call: rules.Call) -> Then:
@@ -115,6 +118,13 @@ def evaluate(
 def in_force(workspace_id: uuid.UUID) -> InForce:
     """The policy of the workspace; never raises. Which one it is is asked each time, what it says is read once."""
     return _found(workspace_id, lambda: newest(workspace_id))
+
+
+def asks_for_plan_step(workspace_id: uuid.UUID) -> bool:
+    """Whether an expression of the policy in force looks at the step of the plan that a call is in."""
+    policy = in_force(workspace_id).policy
+    lines = (*policy.guardrails, *policy.rules) if policy else ()
+    return any(PLAN_STEP in (rule.expression or "") for rule in lines)
 
 
 def as_of(workspace_id: uuid.UUID, number: int) -> InForce:

@@ -41,6 +41,7 @@ VARIABLES: Final = {
     "agent": cel.Type.STRING,
     "team": cel.Type.STRING,
     "environment": cel.Type.STRING,
+    "plan_step": cel.Type.STRING,
 }
 _TOKEN = re.compile(
     r"""(?P<space>\s+)

@@ -25,6 +25,7 @@ def call_facts(
     failed_checks: tuple[str, ...] = (),
     wished_decisions: tuple[str, ...] | None = None,
     wished_deadline_seconds: int | None = None,
+    plan_step: str = "",
 ) -> Known:
     """Facts of the server about a call with these arguments (canonical text), and the agent's tightening claims.
 
@@ -44,6 +45,7 @@ def call_facts(
         failed_checks=failed_checks,
         wished_decisions=_sensible(tool, wished_decisions),
         wished_deadline_seconds=wished_deadline_seconds,
+        plan_step=plan_step,
     )
     return Known(facts=facts, errors=errors)
 

@@ -16,6 +16,7 @@ from reviewhub_agents.runtime.store import (
     Kept,
     Ledger,
     Loaded,
+    Next,
     Permit,
     Plan,
     Proposal,
@@ -82,7 +83,9 @@ class _Kept:
         """A new checkpoint would begin."""
         _reached(f"would save a checkpoint and go to {node}")
 
-    def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
+    def pause(
+        self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal], begin: bool = False
+    ) -> Stop:
         """The pause that was made under this key, or the end."""
         body = messages.pause_body(
             branch=self._branch.name,
@@ -112,8 +115,15 @@ class _Kept:
         """No tool runs, so none gets anywhere."""
 
     def outcome(
-        self, call: Call, *, attempt: int, status: Status, result: str | None = None, error: str = ""
-    ) -> None:
+        self,
+        call: Call,
+        *,
+        attempt: int,
+        status: Status,
+        result: str | None = None,
+        error: str = "",
+        then: Next | None = None,
+    ) -> Permit | None:
         """People would be asked."""
         _reached(f"would ask people what became of {call.tool}")
 

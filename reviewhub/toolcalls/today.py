@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
 from reviewhub.policies.facts import call_facts
 from reviewhub.toolcalls.claims import failed_checks
+from reviewhub.toolcalls.in_plan import plan_step
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.queries import arguments_of
 from reviewhub.tools.models import Tool
@@ -26,7 +27,12 @@ def today(call: ToolCall) -> Today:
     """What policy says now to the call's current version."""
     tool = Tool.objects.get(agent_id=call.agent_id, name=call.tool_name)
     arguments = arguments_of(call)
-    known = call_facts(tool=tool, arguments=arguments, failed_checks=failed_checks(call.claims))
+    known = call_facts(
+        tool=tool,
+        arguments=arguments,
+        failed_checks=failed_checks(call.claims),
+        plan_step=plan_step(agent=call.agent, branch=call.branch, call_id=call.call_id),
+    )
     facts = known.facts
     if known.errors:
         # The schema changed since the decision: what no longer fits it is held, as what cannot be checked.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pydantic import BaseModel
-from reviewhub_agents.runtime import END, Context, Graph, ToolRun
+from reviewhub_agents.runtime import END, Context, Graph, PlanStep, ToolRun
 
 DONE: list[str] = []
 """What the readers' tool did, in order."""
@@ -77,3 +77,32 @@ def collect(state: Desk, ctx: Context[Desk]) -> None:
     """Waits for all of them."""
     ends = ctx.wait_for(state.handles)
     state.texts = [one.value["text"] if one.ok else f"{one.outcome}: {one.error}" for one in ends]
+
+
+planner = Graph("planner", Page)
+
+
+@planner.tool("pay", effect="once")
+def pay_(args: Note, run: ToolRun) -> str:
+    """Pays."""
+    DONE.append(args.text)
+    return args.text
+
+
+@planner.step(to=["pay"])
+def think(state: Page, ctx: Context[Page]) -> None:
+    """Intends one step."""
+    ctx.plan.write([PlanStep(id="pay", title="Pay")])
+
+
+@planner.step(to=["beside"])
+def pay(state: Page, ctx: Context[Page]) -> None:
+    """What the plan is about."""
+    state.text = ctx.tool("pay", {"text": "inside"}).outcome
+    ctx.plan.mark("pay", "done")
+
+
+@planner.step(to=[END])
+def beside(state: Page, ctx: Context[Page]) -> None:
+    """What it is not about."""
+    state.text += ctx.tool("pay", {"text": "beside"}).outcome

@@ -39,6 +39,7 @@ KEPT = {
     "Attempt",
     "CallVersion",
     "Checkpoint",
+    "Child",
     "Comment",
     "Decision",
     "Event",

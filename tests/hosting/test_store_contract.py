@@ -24,6 +24,7 @@ from reviewhub_agents.runtime.store import (
     Declaration,
     Intent,
     Kept,
+    Next,
     Plan,
     Proposal,
     Snapshot,
@@ -128,6 +129,30 @@ def test_an_approved_call_runs_once_and_keeps_its_result(keeper: Keeper) -> None
     assert (after.state, after.attempt, after.result) == ("succeeded", 1, '{"paid":1.50}')
     with pytest.raises((Fenced, AskedAgain)):
         store.consume(after, facts={})
+
+
+def test_a_call_may_begin_in_the_commit_of_its_pause_and_the_next_one_in_that_of_its_end(
+    keeper: Keeper,
+) -> None:
+    store, snapshot = keeper.store, saved(keeper.store)
+    two = [*asked("read", key="a"), replace(asked("mail")[0], key="a.1")]
+    stop = store.pause(key="a", snapshot=snapshot, proposals=two, begin=True)
+    first, second = stop.calls
+    permit = stop.permit or store.consume(first, facts={})
+    assert (permit.attempt, permit.arguments) == (1, first_text := '{"text":"10.00"}')
+    then = Next(call=second, facts={})
+    begun = store.outcome(first, attempt=1, status="succeeded", result="1", then=then)
+    begun = begun or store.consume(second, facts={})
+    assert (begun.attempt, begun.arguments) == (1, first_text)
+    found = keeper.over().pause(key="a", snapshot=snapshot, proposals=two, begin=True)
+    # Nothing begins twice: the second process finds how they stand, and no permit.
+    assert [(call.state, call.attempt) for call in found.calls] == [("succeeded", 1), ("started", 1)]
+    assert found.permit is None
+
+
+def test_what_waits_for_people_does_not_begin(keeper: Keeper) -> None:
+    stop = keeper.store.pause(key="a", snapshot=saved(keeper.store), proposals=asked("pay"), begin=True)
+    assert (stop.permit, stop.calls[0].state) == (None, "waiting")
 
 
 def test_nobody_runs_a_once_call_that_another_process_started(keeper: Keeper) -> None:

@@ -15,7 +15,7 @@ TEXT = (Path(__file__).parents[2] / "docs/policy.md").read_text()
 
 def test_each_example_can_be_read() -> None:
     examples = re.findall(r"```json\n(.*?)```", TEXT, re.S)
-    assert len(examples) == 13
+    assert len(examples) == 14
     for example in examples:
         parse_policy(example)
 

@@ -24,6 +24,7 @@ from reviewhub_agents.runtime.store import (
     Kept,
     Ledger,
     Loaded,
+    Next,
     Permit,
     Plan,
     Proposal,
@@ -89,7 +90,9 @@ class HttpStore:
             self._head = self._client.save_checkpoint(self._run, body).id
         return Snapshot(id=str(self._head), node=node, step=step, state=state, written_as=self._written_as)
 
-    def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
+    def pause(
+        self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal], begin: bool = False
+    ) -> Stop:
         """Asks for calls, or finds the pause made under the same key; a new snapshot is saved before it."""
         if snapshot.id == "":
             snapshot = self.save(node=snapshot.node, step=snapshot.step, state=snapshot.state)
@@ -121,14 +124,22 @@ class HttpStore:
             self._client.progress(UUID(call.id), wire.ProgressBody(partial=canonical.reread(partial)))
 
     def outcome(
-        self, call: Call, *, attempt: int, status: Status, result: str | None = None, error: str = ""
-    ) -> None:
+        self,
+        call: Call,
+        *,
+        attempt: int,
+        status: Status,
+        result: str | None = None,
+        error: str = "",
+        then: Next | None = None,
+    ) -> Permit | None:
         """Writes down how a started call ended; taken whoever holds the branch by now."""
         with _translated():
             self._client.outcome(
                 UUID(call.id),
                 messages.outcome_body(attempt=attempt, status=status, result=result, error=error),
             )
+        return None
 
     def kept(self, key: str) -> Kept | None:
         """A recorded result of this branch."""

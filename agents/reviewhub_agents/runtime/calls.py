@@ -7,6 +7,7 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -18,7 +19,7 @@ from .loop import Engine, Loop
 from .recovery import Move, next_move
 from .resources import Opened
 from .results import ToolResult, result_of
-from .store import Call, Permit, Proposal, Status, Stop, Store
+from .store import Call, Next, Permit, Proposal, Status, Stop, Store
 from .tools import Tool, ToolRun
 
 MAX_ERROR = 2000
@@ -49,10 +50,16 @@ class Calls:
             Paused: at least one call waits for people; the step has to unwind.
         """
         facts = {proposal.key: proposal.facts for proposal in proposals}
+        permit = stop.permit
         # Every call is answered before any runs: a branch that waits is given up, and nothing may run for it.
         if any(self._move(call) is Move.WAIT for call in stop.calls):
             raise Paused
-        return [self._result(self._finish(call, facts[call.key], act)) for call in stop.calls]
+        ended: list[Call] = []
+        for call, after in zip_longest(stop.calls, stop.calls[1:]):
+            then = Next(call=after, facts=facts[after.key]) if after and after.state == "allowed" else None
+            done, permit = self._finish(call, facts[call.key], act, permit, then)
+            ended.append(done)
+        return [self._result(call) for call in ended]
 
     def _result(self, call: Call) -> ToolResult:
         tool = self._tools.get(call.tool)
@@ -61,8 +68,19 @@ class Calls:
         misfit = tool.misfit(came) if tool and came is not None else ""
         return result_of(call, misfit=misfit)
 
-    def _finish(self, call: Call, facts: dict[str, Any], act: Act | None) -> Call:
-        tries = 0
+    def _finish(
+        self,
+        call: Call,
+        facts: dict[str, Any],
+        act: Act | None,
+        permit: Permit | None,
+        then: Next | None,
+    ) -> tuple[Call, Permit | None]:
+        """The call as it ended, and the permit of the next one where that began with the end of this one."""
+        tries, begun = 0, None
+        if permit is not None:
+            call, begun = self._attempt(call, permit, act, then)
+            tries = 1
         while (move := self._move(call)) is not Move.USE:
             if move is Move.ASK:
                 self._store.outcome(call, attempt=call.attempt, status="unknown", error=GONE)
@@ -70,9 +88,9 @@ class Calls:
                 raise Paused
             if tries:
                 time.sleep(self._tools[call.tool].pause_before(tries))
-            call = self._attempt(call, facts, act)
+            call, begun = self._attempt(call, self._permit(call, facts), act, then)
             tries += 1
-        return call
+        return call, begun
 
     def _move(self, call: Call) -> Move:
         tool = self._tools.get(call.tool)
@@ -80,18 +98,30 @@ class Calls:
             state=call.state, effect=call.effect, attempt=call.attempt, tries=tool.tries if tool else 1
         )
 
-    def _attempt(self, call: Call, facts: dict[str, Any], act: Act | None) -> Call:
-        """Starts the call once, and writes down how it ended; the call as the ledger has it then."""
+    def _permit(self, call: Call, facts: dict[str, Any]) -> Permit:
         try:
-            permit = self._store.consume(call, facts=facts)
+            return self._store.consume(call, facts=facts)
         except AskedAgain as again:
             raise Paused from again
+
+    def _attempt(
+        self, call: Call, permit: Permit, act: Act | None, then: Next | None
+    ) -> tuple[Call, Permit | None]:
+        """Runs the call once, and writes down how it ended; the call as the ledger has it then."""
         status, result, error = self._run(call, permit) if act is None else _done(act, call, permit)
-        self._store.outcome(call, attempt=permit.attempt, status=status, result=result, error=error)
+        begun = self._store.outcome(
+            call,
+            attempt=permit.attempt,
+            status=status,
+            result=result,
+            error=error,
+            then=then if status == "succeeded" else None,
+        )
         partial = self._partials.pop(call.id, call.partial)
-        return replace(
+        ended = replace(
             call, state=status, attempt=permit.attempt, result=result, error=error, partial=partial
         )
+        return ended, begun
 
     def _run(self, call: Call, permit: Permit) -> tuple[Status, str | None, str]:
         tool = self._tools.get(call.tool)

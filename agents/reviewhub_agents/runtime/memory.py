@@ -22,6 +22,7 @@ from .store import (
     Kept,
     Ledger,
     Loaded,
+    Next,
     Permit,
     Plan,
     PlanStep,
@@ -93,7 +94,9 @@ class MemoryStore:
         self._check()
         return self._save(Snapshot(id="", node=node, step=step, state=state))
 
-    def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
+    def pause(
+        self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal], begin: bool = False
+    ) -> Stop:
         """Asks for calls, or finds the pause made under the same key."""
         self._check()
         rows = self._stops.get(key)
@@ -126,8 +129,15 @@ class MemoryStore:
         row.call = replace(row.call, partial=partial)
 
     def outcome(
-        self, call: Call, *, attempt: int, status: Status, result: str | None = None, error: str = ""
-    ) -> None:
+        self,
+        call: Call,
+        *,
+        attempt: int,
+        status: Status,
+        result: str | None = None,
+        error: str = "",
+        then: Next | None = None,
+    ) -> Permit | None:
         """Writes down how a started call ended."""
         row = self._row(call)
         if row.call.attempt != attempt:
@@ -135,6 +145,7 @@ class MemoryStore:
         row.call = replace(row.call, state=status, result=result, error=error)
         if status == "unknown":
             self.state = "paused"
+        return None
 
     def kept(self, key: str) -> Kept | None:
         """A recorded result."""

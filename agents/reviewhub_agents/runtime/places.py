@@ -115,7 +115,7 @@ class Places(Generic[S]):
         if not work.replay.met(place) and looked_at and self._ordered:
             work.replay.refuse_new(place)
         at = work.head.for_pause(needs_state=looked_at)
-        stop = work.store.pause(key=place, snapshot=at, proposals=proposals)
+        stop = work.store.pause(key=place, snapshot=at, proposals=proposals, begin=True)
         work.head.asked(at, stop)
         results = work.calls.settle(stop, proposals, act)
         work.head.finished_something()

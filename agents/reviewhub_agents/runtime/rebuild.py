@@ -21,6 +21,7 @@ from .store import (
     Kept,
     Ledger,
     Loaded,
+    Next,
     Permit,
     Plan,
     Proposal,
@@ -79,7 +80,9 @@ class Past:
         """Only in memory."""
         return Snapshot(id=f"rebuilt/{step}", node=node, step=step, state=state)
 
-    def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
+    def pause(
+        self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal], begin: bool = False
+    ) -> Stop:
         """The calls as they stand. Raises ReplayDiverged when one was not asked for, or for something else."""
         calls = []
         for one in proposals:
@@ -98,8 +101,15 @@ class Past:
         _refuse(call.key)
 
     def outcome(
-        self, call: Call, *, attempt: int, status: Status, result: str | None = None, error: str = ""
-    ) -> None:
+        self,
+        call: Call,
+        *,
+        attempt: int,
+        status: Status,
+        result: str | None = None,
+        error: str = "",
+        then: Next | None = None,
+    ) -> Permit | None:
         """Nothing runs."""
         _refuse(call.key)
 

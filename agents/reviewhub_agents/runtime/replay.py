@@ -62,6 +62,11 @@ def step_of(place: str) -> int:
     return int(number) if number.isdecimal() and len(number) < LONGEST else -1
 
 
+def node_of(place: str) -> str:
+    """The node of the graph in which something was asked for; empty for a key that the engine did not make."""
+    return place.split("/", 2)[1] if step_of(place) >= 0 and place.count("/") > 1 else ""
+
+
 def _said(places: set[str]) -> str:
     some = sorted(places)
     more = f" and {len(some) - SHOWN} more" if len(some) > SHOWN else ""

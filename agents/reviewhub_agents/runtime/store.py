@@ -107,11 +107,15 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Stop:
-    """A pause with its calls, in the order in which they were proposed. `checkpoint` is the id of what it stands on."""
+    """A pause with its calls, in the order in which they were proposed. `checkpoint` is the id of what it stands on.
+
+    `permit` is that of the first call, where it was begun in the commit of the pause.
+    """
 
     id: str
     calls: tuple[Call, ...]
     checkpoint: str = ""
+    permit: Permit | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +125,14 @@ class Permit:
     arguments: str
     idempotency_key: str
     attempt: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Next:
+    """The call that is to begin when another one has ended, with the facts that it relies on as they are now."""
+
+    call: Call
+    facts: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,11 +238,16 @@ class Store(Protocol):
     def save(self, *, node: str, step: int, state: str) -> Snapshot:
         """Saves a snapshot as the new head."""
 
-    def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
+    def pause(
+        self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal], begin: bool = False
+    ) -> Stop:
         """Asks for calls, or finds the pause that this branch made under the same key, as it stands now.
 
         When a call has to wait, the branch is given up: the process may not write for it any more. A snapshot without
         id is saved as the new head; where the store can, in the same commit.
+
+        Args:
+            begin: where the store can, the first call begins in that commit, too, if all of them may run at once.
 
         Raises:
             ReplayDiverged: the pause under this key asked for something else.
@@ -247,9 +264,20 @@ class Store(Protocol):
         """Keeps what a running tool has got so far."""
 
     def outcome(
-        self, call: Call, *, attempt: int, status: Status, result: str | None = None, error: str = ""
-    ) -> None:
-        """Writes down how an attempt of a call ended; `unknown` asks people and gives the branch up."""
+        self,
+        call: Call,
+        *,
+        attempt: int,
+        status: Status,
+        result: str | None = None,
+        error: str = "",
+        then: Next | None = None,
+    ) -> Permit | None:
+        """Writes down how an attempt of a call ended; `unknown` asks people and gives the branch up.
+
+        Args:
+            then: begun in the same commit where the store can and it may run; whose permit is the answer.
+        """
 
     def kept(self, key: str) -> Kept | None:
         """A recorded result of this branch."""

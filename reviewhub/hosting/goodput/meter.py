@@ -15,6 +15,7 @@ from reviewhub_agents.runtime.store import (
     Kept,
     Ledger,
     Loaded,
+    Next,
     Permit,
     Proposal,
     Snapshot,
@@ -94,10 +95,12 @@ class MeteredStore(BranchStore):
         with self._meter.timing(Seen.SAVE):
             return super().save(node=node, step=step, state=state)
 
-    def pause(self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal]) -> Stop:
+    def pause(
+        self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal], begin: bool = False
+    ) -> Stop:
         """Measured as ledger, as replay when it is one that was made before, and as saving when it saves on the way."""
         with self._meter.timing(Seen.LEDGER if snapshot.id else Seen.SAVE) as says:
-            stop = super().pause(key=key, snapshot=snapshot, proposals=proposals)
+            stop = super().pause(key=key, snapshot=snapshot, proposals=proposals, begin=begin)
             if Pause.objects.filter(pk=stop.id, created_at__lt=self._meter.shift.began_at).exists():
                 says.append(Seen.FOUND)
             return stop
@@ -108,11 +111,20 @@ class MeteredStore(BranchStore):
             return super().consume(call, facts=facts)
 
     def outcome(
-        self, call: Call, *, attempt: int, status: Status, result: str | None = None, error: str = ""
-    ) -> None:
+        self,
+        call: Call,
+        *,
+        attempt: int,
+        status: Status,
+        result: str | None = None,
+        error: str = "",
+        then: Next | None = None,
+    ) -> Permit | None:
         """Measured as ledger."""
         with self._meter.timing(Seen.LEDGER):
-            super().outcome(call, attempt=attempt, status=status, result=result, error=error)
+            return super().outcome(
+                call, attempt=attempt, status=status, result=result, error=error, then=then
+            )
 
     def kept(self, key: str) -> Kept | None:
         """Measured as replay when it is there."""

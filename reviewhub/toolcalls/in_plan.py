@@ -1,0 +1,70 @@
+"""What the record says of a plan: which steps are open, whether people approved it, whether a call is inside of it."""
+
+from __future__ import annotations
+
+from reviewhub_agents import canonical
+from reviewhub_agents.runtime.replay import node_of
+
+from reviewhub.accounts.models import Agent
+from reviewhub.plans.content import stored
+from reviewhub.plans.models import PlanVersion
+from reviewhub.plans.queries import in_force, standing
+from reviewhub.plans.rules import PENDING
+from reviewhub.policies.evaluate import asks_for_plan_step
+from reviewhub.runs.models import Branch
+from reviewhub.toolcalls.models import ToolCall
+from reviewhub.toolcalls.states import CallState
+from reviewhub.tools import acts
+
+OVER = ("done", "skipped")
+Said = dict[str, canonical.Tree]
+
+
+def plan_step(*, agent: Agent, branch: Branch, call_id: str) -> str:
+    """The open step of an approved plan inside of which a call is asked for; empty outside, or when no rule asks.
+
+    Only of hosted agents: there it is the server's own worker that says which step of the graph runs, by the place at
+    the beginning of `call_id`. What another program says of itself frees nothing.
+    """
+    node = node_of(call_id)
+    if agent.runner != Agent.Runner.HOSTED or not node:
+        return ""
+    version = in_force(branch.pk)
+    if version is None or not asks_for_plan_step(agent.workspace_id):
+        return ""
+    return node if is_inside(version, node) else ""
+
+
+def is_inside(version: PlanVersion, node: str) -> bool:
+    """Whether a step of the graph is one of an approved plan: it has an open step whose id is the node's name."""
+    return any(one["id"] == node for one in open_steps(version)) and is_approved(version)
+
+
+def open_steps(version: PlanVersion) -> list[Said]:
+    """The steps without sub-steps that are neither done nor skipped, in reading order."""
+    steps, now = stored(version).steps, standing(version)
+    parents = {step.parent for step in steps}
+    found: list[Said] = []
+    for step in steps:
+        status = now[step.id].status if step.id in now else PENDING
+        if step.id not in parents and status not in OVER:
+            found.append({"id": step.id, "title": step.title, "status": status})
+    return found
+
+
+def is_approved(version: PlanVersion) -> bool:
+    """Whether a person approved this very version, or put it in force."""
+    if version.restores is not None:
+        return version.author_kind == "person"
+    calls = ToolCall.objects.filter(
+        run_id=version.run_id,
+        tool_name=acts.PLAN,
+        state=CallState.SUCCEEDED,
+        result=canonical.dumps(written(version)),
+    )
+    return calls.filter(decisions__by_kind="person", decisions__type__in=("approve", "edit")).exists()
+
+
+def written(version: PlanVersion) -> Said:
+    """The result of an approved `rh.plan`."""
+    return {"version": canonical.Number(str(version.number))}

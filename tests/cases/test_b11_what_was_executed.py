@@ -1,0 +1,66 @@
+"""B11: after an edit the agent is told what was really executed; asking for the first call again is seen as that."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from reviewhub_agents import transcript, wire
+
+from reviewhub.audit.models import Event
+from reviewhub.reviews.models import ReviewRequest
+from tests.cases.conftest import Exec
+from tests.driver import AgentHttp, PersonHttp, call
+from tests.shared import shared
+
+ORIGINAL = {"amount": 100, "to": "ACME"}
+CUT = {"changes": [{"op": "set", "path": "/amount", "value": 10}], "message": "limit is 10"}
+
+
+@shared
+def edited(agent: AgentHttp, reviewer: PersonHttp, tool: Exec) -> Any:
+    """A transfer that a person cut down and the tool has made."""
+    run = agent.run()["id"]
+    (asked,) = agent.pause(run, call("transfer", arguments=ORIGINAL)).ok(201)["tool_calls"]
+    reviewer.decide(asked, "edit", **CUT).ok()
+    assert tool.attempt(asked)
+    return agent.get(f"/tool-calls/{asked['id']}").ok()
+
+
+def test_b11_the_agent_gets_what_ran_that_it_was_changed_and_why(edited: Any, tool: Exec) -> None:
+    assert [json.loads(text) for text in tool.ran] == [{"amount": 10, "to": "ACME"}]
+    assert edited["decision"]["type"] == "edit"
+    assert edited["decision"]["edited"] is True
+    assert edited["decision"]["message"] == "limit is 10"
+    for words in ('"amount":10', '"amount":100', "limit is 10", "Do not issue the original call"):
+        assert words in edited["model_text"]
+    text = transcript.result_text(wire.ToolCallOut.from_tree(edited))
+    assert '"amount":10,' in text
+    assert "limit is 10" in text
+
+
+def test_b11_the_original_call_asked_again_is_reviewed_and_linked(
+    agent: AgentHttp, reviewer: PersonHttp, tool: Exec, edited: Any
+) -> None:
+    run = ReviewRequest.objects.get().run_id
+    again = {"tool_calls": [call("transfer", "other-id", arguments={"amount": 100.0, "to": "ACME"})]}
+    (asked,) = agent.post(f"/runs/{run}/pauses", again).ok(201)["tool_calls"]
+    assert asked["state"] == "waiting"
+    first, second = ReviewRequest.objects.order_by("number")
+    assert second.again_of == first
+    assert not tool.attempt(asked)
+    shown = reviewer.get(f"/requests/{second.pk}").ok()
+    assert shown["again_of"] == str(first.pk)
+    event = Event.objects.get(kind="request.opened", request_id=second.pk)
+    assert json.loads(event.payload.data)["again_of"] == first.number
+    assert len(tool.ran) == 1
+
+
+def test_b11_what_ran_asked_again_and_other_calls_are_no_repeat(agent: AgentHttp, edited: Any) -> None:
+    run = ReviewRequest.objects.get().run_id
+    calls = [call("transfer", str(n), arguments={"amount": n, "to": "ACME"}) for n in (10, 99)]
+    agent.post(f"/runs/{run}/pauses", {"tool_calls": calls}).ok(201)
+    assert set(ReviewRequest.objects.values_list("again_of", flat=True)) == {None}
+    other = agent.run()["id"]
+    agent.pause(other, call("transfer", arguments=ORIGINAL)).ok(201)
+    assert set(ReviewRequest.objects.values_list("again_of", flat=True)) == {None}
