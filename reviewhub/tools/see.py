@@ -29,7 +29,6 @@ def known(*, agent: Agent, names: Iterable[str]) -> dict[str, Tool]:
     return {name: found.get(name) or _new(agent, name) for name in wanted}
 
 
-@transaction.atomic
 def see(*, agent: Agent, names: Iterable[str]) -> dict[str, Tool]:
     """The tools that an agent's calls name, by name; makes a row for each one that was never heard of.
 
@@ -79,11 +78,13 @@ def _touch(stale: list[Tool]) -> None:
     """Notes the time, save on rows that another transaction holds: it is noting it too, and nobody waits for that."""
     if not stale:
         return
-    free = Tool.objects.select_for_update(skip_locked=True, no_key=True).filter(
-        pk__in=[tool.pk for tool in stale]
-    )
-    ids = list(free.values_list("pk", flat=True))
-    now = clock.now()
-    Tool.objects.filter(pk__in=ids).update(last_seen_at=now)
+    # A transaction only here: a commit that writes nothing costs its round trip all the same.
+    with transaction.atomic():
+        free = Tool.objects.select_for_update(skip_locked=True, no_key=True).filter(
+            pk__in=[tool.pk for tool in stale]
+        )
+        ids = list(free.values_list("pk", flat=True))
+        now = clock.now()
+        Tool.objects.filter(pk__in=ids).update(last_seen_at=now)
     for tool in stale:
         tool.last_seen_at = now

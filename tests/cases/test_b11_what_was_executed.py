@@ -52,7 +52,7 @@ def test_b11_the_original_call_asked_again_is_reviewed_and_linked(
     shown = reviewer.get(f"/requests/{second.pk}").ok()
     assert shown["again_of"] == str(first.pk)
     event = Event.objects.get(kind="request.opened", request_id=second.pk)
-    assert json.loads(event.payload.data)["again_of"] == first.number
+    assert json.loads(event.payload.body)["data"]["again_of"] == first.number
     assert len(tool.ran) == 1
 
 

@@ -33,8 +33,8 @@ def turn(cast: Cast, agent: AgentHttp) -> Any:
 
 
 def by_person(reviewer: PersonHttp, asked: Any) -> str:
-    reviewer.decide(asked, "reject", message="no").ok()
-    return "Their words: no"
+    reviewer.decide(asked, "reject", message="No, not this one.").ok()
+    return "Their words: No, not this one."
 
 
 def by_nobody(reviewer: PersonHttp, asked: Any) -> str:
@@ -59,7 +59,7 @@ def test_b14_siblings_run_and_every_call_has_one_result(
     words = say_no(reviewer, turn["B"])
     assert len(agent.get("/resumptions").ok()["items"]) == 1
     assert [tool.attempt(turn[label]) for label in "ABC"] == [True, False, True]
-    assert [tool.attempt(turn[label]) for label in "ABC"] == [False, False, True]  # C only reads
+    assert [tool.attempt(turn[label]) for label in "ABC"] == [False, False, False]
     calls = settled(agent, turn)
     refused = calls[1].model_text
     assert "It was not executed" in refused

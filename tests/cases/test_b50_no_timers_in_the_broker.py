@@ -31,7 +31,7 @@ def due(cast: Cast, agent: AgentHttp) -> None:
         "action": "require",
         "deadline_seconds": 3600,
         "remind_seconds": 600,
-        "escalation": [{"after_seconds": 1200}],
+        "escalation": [{"after_seconds": 1200, "managers": True}],
     }
     policy(cast.support, rule)
     for _ in range(MANY // 5):
@@ -47,7 +47,7 @@ def test_b50_three_deliveries_do_the_work_of_one(due: None) -> None:
     mails = Email.objects.count()
     ReviewRequest.objects.update(deadline_at=now() - timedelta(seconds=1))
     assert [expire_due(), expire_due(), expire_due()] == [MANY, 0, 0]
-    for kind in ("request.reminded", "request.escalated", "request.expired"):
+    for kind in ("request.reminded", "request.escalated", "request.decided"):
         assert Event.objects.filter(kind=kind).count() == MANY, kind
     assert Email.objects.count() - mails <= MANY
     assert Resumption.objects.count() == MANY // 5
