@@ -157,7 +157,9 @@ _MARK_EMPTIED: Final = _emptied(
     {"step": "''", "note": "''"},
     "version_id number status created_at",
 )
-_VOTE: Final = "id request_id member_id name verdict version digest seats for_teams in_place_of created_at"
+_VOTE: Final = (
+    "id request_id member_id name verdict version digest reason seats for_teams in_place_of created_at"
+)
 _VOTE_EMPTIED: Final = _emptied(
     "(SELECT q.run_id FROM reviews_reviewrequest q WHERE q.id = OLD.request_id)",
     {"message": "''", "note": "''"},

@@ -32,6 +32,7 @@ from reviewhub.reviews.involved import involved
 from reviewhub.reviews.lock import LockedRequest, check_open, check_shown, final_facts, lock_request
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.present import decision_out, for_people, schema_of
+from reviewhub.reviews.reasons import with_reason
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.rules import Resolution, free_seats, may_vote, tally
 from reviewhub.reviews.seating import said_for, seating
@@ -76,6 +77,7 @@ def decide(
             that is to be remembered cannot be), or lacks what it has to bring (`reviews.assurance.check_answer`).
     """
     _check_texts(body)
+    body = with_reason(body, workspace_id=member.workspace_id)
     scope = f"decide:{member.pk}:{request_id}"
     before = answered(scope=scope, key=key, body_digest=body_digest)
     if before is not None:

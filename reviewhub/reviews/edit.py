@@ -166,6 +166,7 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
             changes=edit.changes_told,
             before=edit.before_told,
             votes_voided=voided,
+            sentence=row.plain_sentence,
         ),
         arguments=masked_text(edit.arguments, edit.tool.schema),
     )

@@ -35,6 +35,12 @@ class HasFollowUps(Conflict):
     code = "has_follow_ups"
 
 
+class NoVote(Conflict):
+    """You have no vote here that counts."""
+
+    code = "no_vote"
+
+
 class AlreadyVoted(Conflict):
     """You have said so already; a vote counts once."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -12,7 +12,7 @@ from reviewhub.accounts.lent import DECIDING_ROLES
 from reviewhub.accounts.models import Role
 from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.core.clock import DbNow
-from reviewhub.reviews.models import Review, ReviewRequest
+from reviewhub.reviews.models import Review, ReviewRequest, Snooze
 from reviewhub.reviews.states import RequestState
 from reviewhub.tools.models import Risk
 
@@ -42,11 +42,13 @@ class Filters:
     tools: Sequence[str] = ()
     agents: Sequence[str] = ()
     teams: Sequence[str] = ()
+    snoozed_by: uuid.UUID | None = None  # who has put them off
+    awake_for: uuid.UUID | None = None  # who has not
 
     @property
     def narrows(self) -> bool:
-        """Whether anything is filtered out."""
-        return self != Filters()
+        """Whether anything is filtered out on purpose."""
+        return replace(self, awake_for=None) != Filters()
 
 
 def filters_of(given: Mapping[str, Sequence[str]], *, caller: MemberCaller) -> Filters:
@@ -59,9 +61,14 @@ def filters_of(given: Mapping[str, Sequence[str]], *, caller: MemberCaller) -> F
     def many(name: str) -> tuple[str, ...]:
         return tuple(given.get(name, ())[:MOST_VALUES])
 
+    text, is_any = one("q")[:200], one("state") == "any"
+    is_put_off = bool(one("snoozed"))
     return Filters(
-        text=one("q")[:200],
-        state="any" if one("state") == "any" else RequestState.PENDING,
+        text=text,
+        state="any" if is_any else RequestState.PENDING,
+        snoozed_by=caller.member.pk if is_put_off else None,
+        # Who searches or looks at all states finds also what they have put off.
+        awake_for=None if is_put_off or is_any or text.strip() else caller.member.pk,
         needs=needs_of(caller) if one("me") else None,
         claimed_by=caller.member.pk if one("mine") else None,
         unclaimed=bool(one("free")),
@@ -101,9 +108,19 @@ def narrowed(rows: QuerySet[ReviewRequest], filters: Filters) -> QuerySet[Review
         rows = rows.filter(tool_name__in=filters.tools)
     if filters.agents:
         rows = rows.filter(agent_name__in=filters.agents)
+    if filters.snoozed_by is not None:
+        rows = rows.filter(snoozed(filters.snoozed_by))
+    if filters.awake_for is not None:
+        rows = rows.exclude(snoozed(filters.awake_for))
     if filters.teams:
         rows = rows.filter(named(team__name__in=filters.teams))
     return rows.filter(_text(filters.text)) if filters.text.strip() else rows
+
+
+def snoozed(member_id: uuid.UUID) -> Exists:
+    """Whether this member has put a request off, as it is now."""
+    kept = Snooze.objects.filter(request_id=OuterRef("pk"), member_id=member_id)
+    return Exists(kept.filter(version=OuterRef("version"), until__gt=DbNow()))
 
 
 def _text(text: str) -> Q:

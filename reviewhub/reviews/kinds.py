@@ -59,7 +59,7 @@ class RequestEscalated(Payload):
     waited_for: str
 
 
-@kind("request.voted", says="{actor} voted to {wish} #{number}{place}{instead}")
+@kind("request.voted", says="{actor} voted to {wish} #{number}{place}{instead}{about}")
 class RequestVoted(Payload):
     number: int
     tool: str
@@ -76,6 +76,13 @@ class RequestVoted(Payload):
     in_place_of: str = ""
     policy_version: int = 0
     checkpoint: str = ""
+    sentence: str = ""
+    reason: str = ""
+
+    @property
+    def about(self) -> str:
+        """What the call does, in the words of every page; votes of before say it nowhere."""
+        return f": {self.sentence}" if self.sentence else ""
 
     @property
     def place(self) -> str:
@@ -114,7 +121,7 @@ class RequestDecided(Payload):
         return DEEDS[self.type].format(number=self.number)
 
 
-@kind("request.changed", says="{actor} changed the arguments of #{number}")
+@kind("request.changed", says="{actor} changed the arguments of #{number}{about}")
 class RequestChanged(Payload):
     """`changes` made the new arguments, `before` says what stood there: the changes that would lead back."""
 
@@ -125,6 +132,65 @@ class RequestChanged(Payload):
     changes: str
     before: str = ""
     votes_voided: int
+    sentence: str = ""
+
+    @property
+    def about(self) -> str:
+        """What the call does now, in the words of every page; changes of before say it nowhere."""
+        return f", now: {self.sentence}" if self.sentence else ""
+
+
+@kind("vote.withdrawn", says="{actor} took back their vote to {wish} #{number}: {sentence}")
+class VoteWithdrawn(Payload):
+    """The vote stays on record and counts no more; what it was is not undone, such as the version that an edit made."""
+
+    number: int
+    verdict: str
+    version: int
+    approvals: int
+    needed: int
+    sentence: str
+
+    @property
+    def wish(self) -> str:
+        """What they had wanted to happen to it."""
+        return WISHES.get(self.verdict, self.verdict)
+
+
+@kind("request.handed_over", says="{actor} handed #{number} over to {to}: {sentence}")
+class RequestHandedOver(Payload):
+    """Who is asked to decide it by name; it is theirs like a claimed one. Others of their team may take it over."""
+
+    number: int
+    to: str
+    note: str
+    sentence: str
+
+
+@kind("request.snoozed", says="{actor} does not want to see #{number} before {until}")
+class RequestSnoozed(Payload):
+    """In their own queue only; nobody else's changes, nor the deadline."""
+
+    number: int
+    until: str
+
+
+@kind("request.unsnoozed", says="{actor} has #{number} in the queue again")
+class RequestUnsnoozed(Payload):
+    number: int
+
+
+@kind("reasons.set", says="{actor} set the reasons for rejections: {names_said}")
+class ReasonsSet(Payload):
+    """All of them, by name, with the words that agents are told."""
+
+    reasons: dict[str, str]
+    before: dict[str, str]
+
+    @property
+    def names_said(self) -> str:
+        """Their names in one line."""
+        return ", ".join(self.reasons) or "none"
 
 
 @kind("request.claimed", says="{actor} claimed #{number}")

@@ -120,6 +120,12 @@ class ReviewRequest(Stateful):
             models.Index(fields=["decided_at"], name="request_decided", condition=~Q(state="pending")),
             # How many requests of an agent wait.
             models.Index(fields=["agent", "kind"], name="request_waiting", condition=Q(state="pending")),
+            # What people said of a tool's calls before.
+            models.Index(
+                fields=["agent", "tool_name", "-decided_at"],
+                name="request_alike",
+                condition=Q(state__in=["approved", "edited", "rejected", "responded"]),
+            ),
             # What people said last about exactly one call.
             models.Index(
                 fields=["agent", "digest", "-decided_at"],
@@ -165,7 +171,7 @@ class Review(models.Model):
     """One person's vote on one version. A void vote stays on record and counts no more.
 
     `seats` are the stages it may count for, as JSON; empty for votes from before there were stages: they count for any.
-    `for_teams` and `in_place_of` say the same in words.
+    `for_teams` and `in_place_of` say the same in words. `reason` is the name of the preset one that was chosen.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -177,6 +183,7 @@ class Review(models.Model):
     digest = models.CharField(max_length=80)
     message = models.TextField(blank=True)
     note = models.TextField(blank=True)
+    reason = models.CharField(max_length=80, blank=True)
     seats = models.TextField(blank=True)
     for_teams = models.CharField(max_length=400, blank=True)
     in_place_of = models.CharField(max_length=200, blank=True)
@@ -238,6 +245,44 @@ class Question(models.Model):
 
     def __str__(self) -> str:
         return self.text[:60]
+
+
+class RejectReason(models.Model):
+    """A reason for rejections that admins preset: a name for people and the record, the words that agents are told."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
+    place = models.PositiveSmallIntegerField()
+    name = models.CharField(max_length=80)
+    text = models.TextField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "name"], name="reject_reason_name_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Snooze(models.Model):
+    """A member does not want to see a request in their queue before `until`, as long as it is what it is."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    request = models.ForeignKey(
+        ReviewRequest, on_delete=models.CASCADE, related_name="snoozes", db_index=False
+    )
+    member = models.ForeignKey(Member, on_delete=models.CASCADE, related_name="+")
+    version = models.PositiveIntegerField()
+    until = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["request", "member"], name="snooze_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"until {self.until}"
 
 
 class PostReview(Stateful):

@@ -13,7 +13,7 @@ from reviewhub.audit.models import Event
 from reviewhub.core import keyset
 from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.keyset import Page
-from reviewhub.reviews.filters import Filters, named, narrowed
+from reviewhub.reviews.filters import Filters, named, narrowed, snoozed
 from reviewhub.reviews.models import Asker, Question, ReviewRequest
 from reviewhub.reviews.states import RequestState
 from reviewhub.runs.models import Run
@@ -103,29 +103,31 @@ def by_number(workspace_id: uuid.UUID, number: int) -> ReviewRequest:
         "claimed_by__person",
         "workspace",
         "again_of",
-    )
+    ).defer("tool_call__checkpoint__content")
     row = rows.filter(workspace_id=workspace_id, number=number).first()
     if row is None:
         raise NotFound
     return row
 
 
-def neighbours(scope: Scope, row: ReviewRequest) -> tuple[int | None, int | None]:
-    """Numbers of the pending requests before and after `row` in the queue's order by deadline."""
-    rows = visible(scope).filter(state=RequestState.PENDING).exclude(pk=row.pk)
+def neighbours(scope: Scope, row: ReviewRequest, *, member_id: uuid.UUID) -> tuple[int | None, int | None]:
+    """Numbers of the pending requests before and after `row` in the queue's order by deadline, without those that this
+    member has put off."""
+    rows = visible(scope).filter(state=RequestState.PENDING).exclude(pk=row.pk).exclude(snoozed(member_id))
+    found = rows.values_list("number", flat=True)
+    dated, undated = found.filter(deadline_at__isnull=False), found.filter(deadline_at__isnull=True)
     if row.deadline_at is None:
-        same = rows.filter(deadline_at__isnull=True)
-        before = same.filter(id__lt=row.pk).order_by("-id").first()
-        before = before or rows.filter(deadline_at__isnull=False).order_by("-deadline_at", "-id").first()
-        after = same.filter(id__gt=row.pk).order_by("id").first()
-    else:
-        at = row.deadline_at
-        earlier = Q(deadline_at__lt=at) | Q(deadline_at=at, id__lt=row.pk)
-        later = Q(deadline_at__gt=at) | Q(deadline_at=at, id__gt=row.pk)
-        before = rows.filter(earlier).order_by("-deadline_at", "-id").first()
-        after = rows.filter(later).order_by("deadline_at", "id").first()
-        after = after or rows.filter(deadline_at__isnull=True).order_by("id").first()
-    return (before.number if before else None, after.number if after else None)
+        before = undated.filter(id__lt=row.pk).order_by("-id").first()
+        before = before or dated.order_by("-deadline_at", "-id").first()
+        return before, undated.filter(id__gt=row.pk).order_by("id").first()
+    at = row.deadline_at
+    earlier = Q(deadline_at__lt=at) | Q(deadline_at=at, id__lt=row.pk)
+    later = Q(deadline_at__gt=at) | Q(deadline_at=at, id__gt=row.pk)
+    after = found.filter(later).order_by("deadline_at", "id").first()
+    return (
+        found.filter(earlier).order_by("-deadline_at", "-id").first(),
+        after or undated.order_by("id").first(),
+    )
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,7 @@ def vote(*, locked: LockedRequest, member: Member, body: wire.DecideBody, place:
         digest=row.digest,
         message=body.message,
         note=body.note,
+        reason=body.reason,
         seats=pack(place.seats),
         for_teams=place.for_teams[:400],
         in_place_of=place.in_place_of[:200],
@@ -122,6 +123,8 @@ def count(
             in_place_of=place.in_place_of,
             policy_version=stored.policy_version,
             checkpoint=hash_of(locked.call.checkpoint_id) or "",
+            sentence=row.plain_sentence,
+            reason=body.reason,
         ),
     )
     if resolution is None and tally.turn > turn:

@@ -42,7 +42,7 @@ def read(given: QueryDict, shown: Evidence) -> tuple[Typed, dict[str, Any]]:
         "version": canonical.Number(_digits(given.get("version", ""))),
         "digest": given.get("digest", ""),
     }
-    for name in ("message", "note", "confirm"):
+    for name in ("message", "note", "confirm", *(["reason"] if mode == "reject" else [])):
         if text := given.get(name, "").replace("\r\n", "\n").strip():
             tree[name] = text
     remembered = read_remember(given)
@@ -81,6 +81,7 @@ def read(given: QueryDict, shown: Evidence) -> tuple[Typed, dict[str, Any]]:
         reads_as=reads_as or (json_kind(value) if given.get("value_as") else ""),
         raw=given.get("raw", ""),
         confirm=given.get("confirm", ""),
+        reason=given.get("reason", ""),
         seen=bool(given.get("seen")),
         is_json=bool(given.get("value_json")),
         fields=filled,
@@ -95,7 +96,7 @@ def check(given: QueryDict, shown: Evidence, typed: Typed) -> None:
     """What the page itself asks for, before the decision is sent. Raises NotSent."""
     errors = [*typed.errors, *(f"{one.key}: {one.error}" for one in typed.fields if one.error)]
     try:
-        check_words(typed.mode, typed.message)
+        check_words(typed.mode, typed.message or typed.reason)
     except Invalid as missing:
         errors.extend(words(missing))
     if typed.mode == "edit" and not errors and not typed.as_json and not typed.changed:

@@ -69,7 +69,9 @@ def _again(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, error
 @posted
 @page(Action.REQUEST_DECIDE, of=find, again=_again)
 def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
-    """Sends a decision. Whatever goes wrong, what was typed is kept; `back` asks for the form as it was filled in."""
+    """Sends a decision. Whatever goes wrong, what was typed is kept; `back` asks for the form as it was filled in, and
+    `preview` of an edit for what it would change.
+    """
     shown = evidence(row, caller)
     given = request.POST
     typed, tree = read(given, as_shown(given, row, shown))
@@ -89,6 +91,9 @@ def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
             check_shown(row, version=body.version, digest=body.digest)
             _take(request, caller, row)
             _password(request, caller, row, shown, body)
+            if given.get("preview"):
+                tried = confirmation(row, shown, body, caller.member)
+                return render_review(request, caller, row, typed=replace(typed, preview=tried))
             asked = _confirm(given, row, shown, body, caller.member)
             if asked is not None:
                 return render_review(request, caller, row, typed=replace(typed, confirmation=asked))
@@ -261,13 +266,13 @@ def _with(typed: Typed, errors: list[str]) -> Typed:
 
 
 def _told(row: ReviewRequest, mode: str, out: wire.DecideOut) -> str:
+    fresh = by_number(row.workspace_id, row.number)
+    what = fresh.plain_sentence.rstrip(".")
     if out.state == "pending":
-        fresh = by_number(row.workspace_id, row.number)
-        return f"Recorded: {fresh.approvals} of {fresh.approvals_needed}. #{row.number} waits for {fresh.waits_for}."
-    pause = row.tool_call.pause
-    if pause is not None:
-        pause.refresh_from_db()
-        if pause.open_calls:
-            others = "call waits" if pause.open_calls == 1 else "calls wait"
-            return f"{SAID[mode]}: #{row.number}. The agent waits: {pause.open_calls} more {others} at this pause."
-    return f"{SAID[mode]}: #{row.number}. {FINAL_WORDS}"
+        got = f"{fresh.approvals} of {fresh.approvals_needed}"
+        return f"Recorded, {got}: {what}. #{row.number} waits for {fresh.waits_for}."
+    pause = fresh.tool_call.pause
+    if pause is not None and pause.open_calls:
+        others = "call waits" if pause.open_calls == 1 else "calls wait"
+        return f"{SAID[mode]}: {what}. The agent waits: {pause.open_calls} more {others} at this pause."
+    return f"{SAID[mode]}: {what}. {FINAL_WORDS}"

@@ -20,6 +20,7 @@ from reviewhub.toolcalls.models import CallVersion
 from reviewhub.toolcalls.modeltext import DO_NOT_REPEAT
 from reviewhub.tools.models import Tool
 from reviewhub.web.checks import Check, verdicts_on
+from reviewhub.web.dangers import dangers
 from reviewhub.web.raw_edit import raw_text
 
 WORD_CHARACTERS = 1000
@@ -127,17 +128,19 @@ class Evidence:
 
 
 def evidence(row: ReviewRequest, caller: MemberCaller) -> Evidence:
-    """The evidence for a request, in three queries."""
+    """The evidence for a request; the same number of queries for any."""
     known = CallVersion.objects.filter(tool_call_id=row.tool_call_id, version__lte=row.version)
     versions = list(known.order_by("-version")[:VERSIONS])
     version = versions[0]
     tool = Tool.objects.filter(agent_id=row.agent_id, name=row.tool_name).first()
     secret_paths = write_only_paths(tool.schema if tool else "", version.arguments)
+    stored = Stored.model_validate_json(row.requirement)
+    risks = dangers(row.workspace_id, stored)
     return Evidence(
         text=version.arguments,
-        arguments=arguments.rows(version.arguments, secret_paths=secret_paths),
+        arguments=arguments.rows(version.arguments, secret_paths=secret_paths, risks=risks),
         tool=tool,
-        requirement=Stored.model_validate_json(row.requirement),
+        requirement=stored,
         claims=claims(row.tool_call.claims),
         verdicts=verdicts_on([row.tool_call]).get(row.tool_call_id, []),
         votes=list(row.reviews.select_related("member").order_by("created_at")),

@@ -7,17 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.plans.content import stored
 from reviewhub.plans.models import PlanVersion
 from reviewhub.plans.queries import Standing, in_force, numbers_in_force, standing
 from reviewhub.plans.rules import PENDING, Difference, Step, because, difference
 from reviewhub.runs.models import Branch
 from reviewhub.runs.states import BranchState
+from reviewhub.web.templatetags.rh import plan_ref
 
 STEPS = 200
 ASSUMPTIONS = 20
 VERSIONS = 5
 CHANGES = 200
+NEAR = 6  # steps before and after the current one
 LOOKS = {
     "pending": ("todo", "Not started"),
     "running": ("play", "Under way"),
@@ -62,6 +65,23 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Here:
+    """The steps of the plan in force around the one at which an agent stands, as far as it said.
+
+    `then` is the version that was in force at the checkpoint, where it is another one by now.
+    """
+
+    row: PlanVersion
+    lines: list[Line]
+    current: int
+    """The number of the step, from 1 with sub-steps counted; 0 for none."""
+    before: int
+    after: int
+    done: int
+    then: int
+
+
+@dataclass(frozen=True)
 class Lane:
     """What the run page shows: the plan written last, its branch's newest versions, and other branches' plans."""
 
@@ -102,6 +122,33 @@ def plan(row: PlanVersion) -> Plan:
         count=len(content.steps),
         assumptions=assumptions[:ASSUMPTIONS],
         more_assumptions=max(0, len(assumptions) - ASSUMPTIONS),
+    )
+
+
+def around(branch_id: uuid.UUID, checkpoint: Checkpoint | None) -> Here | None:
+    """The plan at a gate; None for a branch without one.
+
+    Args:
+        checkpoint: what the agent saved there; it may name the version and the step.
+    """
+    row = in_force(branch_id)
+    if row is None:
+        return None
+    content, now = stored(row), standing(row)
+    ref = plan_ref(checkpoint.plan) if checkpoint else None
+    named = ref.step if ref is not None and ref.version == row.number else 0
+    running = (at for at, step in enumerate(content.steps, 1) if _status(step, now) == "running")
+    current = named or next(running, 0)
+    start = max(0, current - 1 - NEAR)
+    shown = content.steps[start : start + 2 * NEAR + 1]
+    return Here(
+        row=row,
+        lines=[_line(step, now) for step in shown],
+        current=current - start if current else 0,
+        before=start,
+        after=len(content.steps) - start - len(shown),
+        done=sum(_status(step, now) == "done" for step in content.steps),
+        then=ref.version if ref is not None and ref.version != row.number else 0,
     )
 
 

@@ -11,31 +11,31 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
-from reviewhub.checkpoints.blobs.fetch import BlobsAway
-from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load_state
-from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.clock import now
 from reviewhub.core.display import arguments
 from reviewhub.core.errors import NotFound
 from reviewhub.gates.explain import explain_call
-from reviewhub.gates.set_aside import setting_aside
 from reviewhub.hosting.unreadable import unreadable
 from reviewhub.insights.note_opening import note_opening
 from reviewhub.reviews.deciders import deciders
+from reviewhub.reviews.hand_over import colleagues
 from reviewhub.reviews.holder import holder
 from reviewhub.reviews.look import lookers
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import by_number, has_answered, neighbours, newest_event
+from reviewhub.reviews.reasons import reasons_of
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.rows import Row
+from reviewhub.reviews.snooze import snoozed_until, spans
 from reviewhub.reviews.states import RequestState
 from reviewhub.reviews.targets import request_target
 from reviewhub.runs.states import OPEN_BRANCH
 from reviewhub.standing.remember import why_not
-from reviewhub.toolcalls.models import Decision, ToolCall
+from reviewhub.toolcalls.models import Decision
 from reviewhub.toolcalls.states import DecisionType
 from reviewhub.web.access import actor, page
-from reviewhub.web.called import Called, called, outcome
+from reviewhub.web.beside import beside
+from reviewhub.web.called import outcome
 from reviewhub.web.confirm import Confirmation
 from reviewhub.web.evidence import Evidence, evidence
 from reviewhub.web.field import Field, escaped
@@ -45,7 +45,6 @@ from reviewhub.web.remembering import RememberForm, suggested
 from reviewhub.web.render import show
 from reviewhub.web.schema_fields import fields
 from reviewhub.web.sign_off import SignOff, sign_off
-from reviewhub.web.talk import talk_in
 from reviewhub.web.templatetags.rh import did
 
 MODES = {
@@ -58,7 +57,18 @@ MODES = {
     "did_not_happen": ("x", "It did not", "r"),
     "skip": ("right", "Skip", "s"),
 }
-CALLS_SHOWN = 12
+
+
+COLLEAGUES = 200
+
+
+@dataclass(frozen=True)
+class Handing:
+    """What somebody typed to hand a request over."""
+
+    to: str = ""
+    note: str = ""
+    errors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,11 +88,14 @@ class Typed:
     fields: list[Field] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     confirmation: Confirmation | None = None
+    preview: Confirmation | None = None
     as_json: bool = False
     is_held: bool = False
     comment: str = ""
     comment_errors: list[str] = field(default_factory=list)
     remember: RememberForm = field(default_factory=RememberForm)
+    reason: str = ""
+    handing: Handing = field(default_factory=Handing)
     reveal_reason: str = ""
     reveal_errors: list[str] = field(default_factory=list)
 
@@ -184,14 +197,15 @@ def render_review(
     status: int = 200,
 ) -> HttpResponse:
     """The whole page, with the form as it was filled in."""
-    context = _context(request, caller, row, typed)
+    context = _context(request, caller, row, typed) | beside(row, caller)
     if conflict is not None:
         context |= {"mode": "conflict", "conflict": conflict}
     return show(request, caller, "web/review.html", context, nav="queue", status=status)
 
 
 def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typed: Typed) -> dict[str, Any]:
-    """What the page and its live parts are made of; the same number of queries for any request."""
+    """What the live parts of the page are made of, and the rest of it that is about the request alone; the same number
+    of queries for any request."""
     since = newest_event(caller.workspace_id)  # first: what comes later is told twice rather than never
     at = now()
     shown = evidence(row, caller)
@@ -202,11 +216,12 @@ def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typ
     is_late = is_open and row.deadline_at is not None and row.deadline_at <= at
     may_decide = allowed(caller, Action.REQUEST_DECIDE, request_target(row))
     form = typed.fields or (fields_for(shown) if mode == "edit" else [])
-    before, after = neighbours(scope_of(caller), row)
+    before, after = neighbours(scope_of(caller), row, member_id=caller.member.pk)
     signoff = sign_off(
         row, shown.requirement, caller, who=actor(request, caller), votes=shown.counted, mode=mode
     )
     voted = _has_approved(caller, row, shown)
+    takes_answer = is_open and not is_late and may_decide
     return {
         "row": row,
         "line": Row(row, at, caller, lookers([row.pk], but=caller.member).get(row.pk, ())),
@@ -216,7 +231,7 @@ def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typ
         "is_open": is_open,
         "is_late": is_late,
         "can_decide": may_decide,
-        "takes_answer": is_open and not is_late and may_decide,
+        "takes_answer": takes_answer,
         "unreadable": unreadable(row.branch, agent=row.agent) if is_open else "",
         "can_reveal": shown.hides and allowed(caller, Action.SECRET_REVEAL, request_target(row)),
         "signoff": signoff,
@@ -236,8 +251,8 @@ def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typ
         "edits": shown.edits(),
         "claim": holder(row),
         **(_remembering(row, shown, typed, at) if mode == "approve" and is_open and may_decide else {}),
-        **_talk(row),
-        "calls": _calls(row),
+        "reasons": reasons_of(caller.workspace_id) if takes_answer and mode == "reject" else [],
+        **(_handing(row, shown, caller, at) if takes_answer else {}),
         **_ending(row, shown),
         "deeds": _deeds(row, shown),
         "before": before,
@@ -283,28 +298,15 @@ def _first(form: list[Field]) -> str:
     return next((one.path for one in [*(one for one in ready if one.error), *ready]), "-")
 
 
-def _talk(row: ReviewRequest) -> dict[str, Any]:
-    """The end of the conversation at the gate; a broken checkpoint costs this part only, the arguments stand apart."""
-    saved = row.tool_call.checkpoint_id
-    checkpoint = Checkpoint.objects.filter(pk=saved).first() if saved else None
-    if checkpoint is None:
-        return {}
-    try:
-        with setting_aside():
-            return {"talk": talk_in(load_state(checkpoint))}
-    except (CorruptCheckpoint, CheckpointRemoved):
-        return {}
-    except BlobsAway as away:
-        return {"talk_away": away.message}
-
-
-def _calls(row: ReviewRequest) -> list[Called]:
-    calls = ToolCall.objects.filter(branch_id=row.branch_id, created_at__lte=row.created_at)
-    calls = calls.exclude(pk=row.tool_call_id).select_related("branch")
-    if row.tool_call.pause_id is not None:
-        # What was proposed in the same pause waits beside it and did not come before.
-        calls = calls.exclude(pause_id=row.tool_call.pause_id)
-    return called(list(calls.order_by("-created_at", "-position")[:CALLS_SHOWN]))
+def _handing(row: ReviewRequest, shown: Evidence, caller: MemberCaller, at: datetime) -> dict[str, Any]:
+    """What there is to do with an open request instead of deciding it."""
+    mine = (vote for vote in shown.counted if vote.member_id == caller.member.pk)
+    return {
+        "my_vote": next(mine, None),
+        "colleagues": colleagues(row, but=caller.member)[:COLLEAGUES],
+        "snoozed_until": snoozed_until(row, caller.member),
+        "spans": spans(row, at),
+    }
 
 
 def _answer_state(row: ReviewRequest, signoff: SignOff, *, voted: bool) -> str:

@@ -18,7 +18,7 @@ from reviewhub.web.evidence import speaks_to_agent
 SHOWN = 12
 CHARACTERS = 1500
 STATE_BYTES = 2_000_000
-"""Of a state that is read as a whole for a page; of a larger one only the end of the conversation is."""
+"""Of messages that a page reads; of larger ones it shows none."""
 WHO = {
     "user": "Customer",
     "human": "Customer",
@@ -60,16 +60,17 @@ def talk(state_text: str) -> Talk:
 
 
 def talk_in(state: State) -> Talk:
-    """The same of a state of any size: of a large one no more is parsed than the messages that are shown."""
-    if state.size <= STATE_BYTES:
-        return talk(state.text)
+    """The same of a state of any size: no more of it is parsed than the messages that are shown, where it says so."""
     kept = state.values.get("messages")
-    tail = kept.texts[-SHOWN:] if isinstance(kept, Items) else []
-    if not tail or sum(map(len, tail)) > STATE_BYTES:
+    if isinstance(kept, Items):
+        first = max(0, kept.length - SHOWN)
+        tail = kept.between(first, kept.length)
+        if sum(map(len, tail)) > STATE_BYTES:
+            return Talk([], 0)
+        return Talk(talk(f'{{"messages":[{",".join(tail)}]}}').said, first)
+    if kept is None or len(kept.text) > STATE_BYTES:
         return Talk([], 0)
-    found = talk(f'{{"messages":[{",".join(tail)}]}}')
-    assert isinstance(kept, Items)
-    return Talk(found.said, len(kept.texts) - len(tail))
+    return talk(f'{{"messages":{kept.text}}}')
 
 
 def _is_list(kept: Tree) -> bool:

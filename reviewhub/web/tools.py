@@ -14,12 +14,15 @@ from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, scope_of
 from reviewhub.accounts.queries import agent_target
-from reviewhub.core.display.sentence import placeholders
+from reviewhub.core.display.sentence import Part, faults, placeholders
+from reviewhub.core.display.sentence import sentence as make_sentence
 from reviewhub.core.errors import ReviewHubError
 from reviewhub.policies.coverage import Gate, gates, look_alikes
 from reviewhub.standing.queries import counts_by_tool as standing_by_tool
-from reviewhub.toolcalls.queries import Counted, counts_by_tool
+from reviewhub.toolcalls.models import ToolCall
+from reviewhub.toolcalls.queries import Counted, arguments_of, counts_by_tool
 from reviewhub.tools.models import Risk, Tool
+from reviewhub.tools.placeholders import unknown_names
 from reviewhub.tools.queries import Covered, coverage, tool_in
 from reviewhub.tools.set_risk import set_risk
 from reviewhub.tools.set_sentence import set_sentence
@@ -29,6 +32,7 @@ from reviewhub.web.render import may, show
 
 MOST = 300
 DAYS = 30
+EXAMPLES = 3  # calls that a new sentence is tried on
 
 
 @require_safe
@@ -92,10 +96,52 @@ def _again(request: HttpRequest, caller: MemberCaller, tool: Tool, error: Review
     return _page(request, caller, errors=errors, of=tool.pk, typed=request.POST, status=error.status)
 
 
+@dataclass(frozen=True)
+class Example:
+    """A sentence as it would read, of a call that was made."""
+
+    parts: tuple[Part, ...]
+    of: ToolCall
+
+
+@require_safe
+@page(Action.TOOLS_EDIT, of=find)
+def sentence(request: HttpRequest, caller: MemberCaller, tool: Tool) -> HttpResponse:
+    """How a sentence (`?sentence=`) would read for the last calls, and what is wrong with it; changes nothing."""
+    context = _tried(tool, request.GET.get("sentence", ""))
+    return show(request, caller, "web/_sentence.html", context)
+
+
+def _tried(tool: Tool, template: str) -> dict[str, Any]:
+    template = template.strip()
+    errors = faults(template)
+    if not errors and tool.schema:
+        names = unknown_names(tool.schema, placeholders(template))
+        errors = [f"Calls of this tool have no “{name}”." for name in names]
+    return {"errors": errors, "examples": [] if errors else _examples(tool, template), "tool": tool}
+
+
+def _examples(tool: Tool, template: str) -> list[Example]:
+    """The words for the tool's last calls, as the server makes them for rows, pages, mails and the record."""
+    calls = ToolCall.objects.filter(agent_id=tool.agent_id, tool_name=tool.name).order_by("-created_at")
+    return [
+        Example(
+            make_sentence(
+                tool=tool.name, arguments_text=arguments_of(call), template=template, schema=tool.schema
+            ),
+            call,
+        )
+        for call in calls[:EXAMPLES]
+    ]
+
+
 @posted
 @page(Action.TOOLS_EDIT, of=find, again=_again)
 def change(request: HttpRequest, caller: MemberCaller, tool: Tool) -> HttpResponse:
-    """Sets sentence and risk, both or neither."""
+    """Sets sentence and risk, both or neither; `try` shows how the sentence would read and sets nothing."""
+    if request.POST.get("try"):
+        tried = _tried(tool, request.POST.get("sentence", ""))
+        return _page(request, caller, of=tool.pk, typed=request.POST, tried=tried)
     who = actor(request, caller)
     with transaction.atomic():
         set_sentence(tool=tool, sentence=request.POST.get("sentence", ""), actor=who)

@@ -102,6 +102,9 @@ BY_BOB: dict[str, Act] = {
     "release": lambda at: at.of_request("release"),
     "comment": lambda at: at.of_request("comment", text="Hm."),
     "ask": lambda at: at.of_request("ask", text="Why?"),
+    "withdraw a vote": lambda at: at.of_request("withdraw-vote"),
+    "hand over": lambda at: at.of_request("hand-over", to=str(at.cast.alice.pk)),
+    "snooze": lambda at: at.of_request("snooze", minutes=60),
     "rewrite": lambda at: at.bob.post(
         f"/checkpoints/{at.saved['id']}/rewrite",
         {"reason": "wrong", "changes": [{"op": "set", "path": "/n", "value": 2}]},

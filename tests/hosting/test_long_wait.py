@@ -23,7 +23,7 @@ from reviewhub.hosting.models import Shift
 from reviewhub.limits.models import Reservation
 from reviewhub.resumptions.models import Resumption
 from reviewhub.retention.models import Progress
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.models import ReviewRequest, Snooze
 from reviewhub.runs.models import Branch, Halt, Run
 from reviewhub.standing.models import StandingApproval
 from reviewhub.toolcalls.models import Grant, Pause, ToolCall
@@ -87,6 +87,7 @@ MOVED = (
     ReviewRequest,
     Run,
     Shift,
+    Snooze,
     StandingApproval,
     StoreState,
     Tool,

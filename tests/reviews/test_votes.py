@@ -68,11 +68,11 @@ def test_a_change_of_mind_counts_while_it_is_open(cast: Cast) -> None:
     assert standing(one) == [("approve", "voted again"), ("reject", "")]
     back = bob.decide(one, "approve").ok()
     assert (back["counted"], back["needed"]) == (True, 1)
-    number = one["request"]["number"]
+    number, does = one["request"]["number"], ReviewRequest.objects.get().plain_sentence
     assert voted() == [
-        f"Bob voted to approve #{number}",
-        f"Bob voted to reject #{number}, no longer to approve",
-        f"Bob voted to approve #{number}, no longer to reject",
+        f"Bob voted to approve #{number}: {does}",
+        f"Bob voted to reject #{number}, no longer to approve: {does}",
+        f"Bob voted to approve #{number}, no longer to reject: {does}",
     ]
     assert PersonHttp(cast.alice).decide(one, "approve").ok()["state"] == "approved"
     assert bob.decide(one, "reject", message="too late").code == "already_decided"

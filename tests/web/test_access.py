@@ -36,6 +36,9 @@ PAGES: dict[str, tuple[str, str]] = {
     "requests/<int:number>/comment": ("post", "ok ok 404 ok"),
     "requests/<int:number>/claim": ("post", "403 ok 404 403"),
     "requests/<int:number>/reveal": ("post", "403 ok 404 403"),
+    "requests/<int:number>/withdraw-vote": ("post", "403 ok 404 403"),
+    "requests/<int:number>/hand-over": ("post", "403 ok 404 403"),
+    "requests/<int:number>/snooze": ("post", "ok ok 404 ok"),
     "runs": ("get", "ok ok ok ok"),
     "runs/<uuid:run_id>": ("get", "ok ok 404 ok"),
     "runs/<uuid:run_id>/live": ("get", "ok ok 404 ok"),
@@ -83,6 +86,8 @@ PAGES: dict[str, tuple[str, str]] = {
     "policy/draft/discard": ("post", "ok 403 403 403"),
     "policy/draft/publish": ("post", "ok 403 403 403"),
     "policy/<int:number>": ("get", "404 404 404 404"),
+    "reasons": ("get", "ok ok ok ok"),
+    "reasons/change": ("post", "ok 403 403 403"),
     "standing-approvals": ("get", "ok ok ok ok"),
     "standing-approvals/<uuid:standing_id>/revoke": ("post", "ok ok 404 403"),
     "people": ("get", "ok 403 403 ok"),
@@ -115,6 +120,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "keys/<uuid:key_id>/revoke": ("post", "ok 403 404 403"),
     "tools": ("get", "ok ok ok ok"),
     "tools/<uuid:tool_id>/change": ("post", "ok 403 404 403"),
+    "tools/<uuid:tool_id>/sentence": ("get", "ok 403 404 403"),
 }
 
 

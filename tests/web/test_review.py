@@ -291,6 +291,24 @@ def test_a_conflict_says_what_changed_and_takes_the_draft_to_the_new_version(cas
     assert json.loads(arguments(row)) == {"amount": 7, "items": [{"n": 2}], "note": "erin's", "to": "x"}
 
 
+def test_an_edit_is_seen_before_it_is_sent_and_what_the_rule_looked_at_is_marked(cast: Cast, as_: As) -> None:
+    when = [{"path": "amount", "test": "is_over", "value": 1000}]
+    policy(cast.support, {"name": "Large refunds", "tool": "*", "action": "require", "when": when})
+    row = waiting(cast.support, arguments='{"amount":1240,"note":"old"}')
+    Tool.objects.update(sentence="Refund ${amount:money}")
+    client = as_(cast.bob)
+    assert "The rule looks at this: amount is over 1000." in get(client, row)
+    page = get(client, row, "?mode=edit&json=1")
+    for sent in ({"f:/amount": "900"}, {"raw": raw_of(page).replace("1240", "900")}):
+        fields = form_of(page if "raw" in sent else get(client, row, "?mode=edit"))
+        tried = client.post(path_of(row, "/decide"), {**fields, **sent, "message": "Why", "preview": "1"})
+        shown = tried.content.decode().split('id="preview"')[1].split("Nothing is sent yet")[0]
+        assert "$900" in shown and "<bdi>1240</bdi></s>" in shown and "note" not in shown
+        assert state(row) == "pending" and form_of(tried.content.decode())["message"] == "Why"
+    refused = client.post(path_of(row, "/decide"), {**form_of(page), "preview": "1"})
+    assert refused.status_code == 422 and "Nothing is changed" not in get(client, row)
+
+
 def test_b57_the_same_form_twice_is_one_decision(cast: Cast, as_: As) -> None:
     row = waiting(cast.support)
     client = as_(cast.bob)

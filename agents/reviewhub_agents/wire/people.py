@@ -74,6 +74,10 @@ class DecideBody(Wire):
         default="", description="What the agent is told. A rejection needs at least one sentence here."
     )
     note: Text = ""
+    reason: Annotated[str, Field(max_length=80)] = Field(
+        default="",
+        description="Of a rejection: the name of a preset reason. Its words come before those of `message`.",
+    )
     confirm: Label | None = Field(
         default=None,
         description="The request's `confirm_with`, or after an edit the word that the refusal names.",
@@ -88,6 +92,8 @@ class DecideBody(Wire):
             raise ValueError("A respond needs a value; it may be any JSON, also null.")
         if self.type not in _WITH_VALUE and self.was_given("value"):
             raise ValueError("Only respond and happened have a value.")
+        if self.reason and self.type is not Verdict.REJECT:
+            raise ValueError("Only a rejection has a reason.")
         if self.remember is not None and self.type is not Verdict.APPROVE:
             raise ValueError("Only an approval can be remembered.")
         return self
@@ -147,6 +153,32 @@ class ClaimRequestBody(Wire):
     """`POST /requests/{request}/claim`; `take_over` also when somebody else's claim still holds."""
 
     take_over: bool = False
+
+
+class HandOverBody(Wire):
+    """`POST /requests/{request}/hand-over`: to whom, by their member id, and what they should know."""
+
+    to: Id
+    note: Text = ""
+
+
+class SnoozeBody(Wire):
+    """`POST /requests/{request}/snooze`: for so many minutes, up to three days; 0 ends it."""
+
+    minutes: Annotated[Int, Field(ge=0, le=4320)]
+
+
+class Reason(Wire):
+    """A reason for rejections that admins preset: its name, and what the agent is told."""
+
+    name: Annotated[str, Field(min_length=1, max_length=80)]
+    text: Text
+
+
+class ReasonList(Wire):
+    """`GET /reasons`, in the order in which they are offered."""
+
+    items: list[Reason]
 
 
 class WhyBody(Wire):

@@ -26,13 +26,17 @@ from reviewhub.reviews.claim import claim
 from reviewhub.reviews.comment import comment
 from reviewhub.reviews.decide import decide
 from reviewhub.reviews.filters import Filters, filters_of
+from reviewhub.reviews.hand_over import hand_over
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.present import comment_out, for_people, question_out, request_detail, request_row
 from reviewhub.reviews.queries import listed
+from reviewhub.reviews.reasons import reasons_of
 from reviewhub.reviews.release import release
 from reviewhub.reviews.reveal import reveal
+from reviewhub.reviews.snooze import snooze
 from reviewhub.reviews.states import RequestState
 from reviewhub.reviews.targets import request_target
+from reviewhub.reviews.withdraw_vote import withdraw_vote
 from reviewhub.tools.models import Risk
 
 log = logging.getLogger("reviewhub.access")
@@ -67,14 +71,16 @@ class RequestView(PersonView):
 class Requests(PersonView):
     """`GET /requests`"""
 
-    takes = frozenset({"agent", "cursor", "free", "late", "me", "mine", "q", "risk", "state", "team", "tool"})
+    takes = frozenset(
+        {"agent", "cursor", "free", "late", "me", "mine", "q", "risk", "snoozed", "state", "team", "tool"}
+    )
 
     @extend_schema(operation_id="requests_list", responses=wire.RequestList)
     def get(self, request: Request) -> HttpResponse:
         """The queue: what is due first comes first; `?cursor=` for the next page.
 
         Filters are those of the page: `?state=` (`any`: decided ones, too), `q`, `risk`, `tool`, `agent`, `team`,
-        `me` (needs my answer), `mine`, `free`, `late`.
+        `me` (needs my answer), `mine`, `free`, `late`, `snoozed` (by oneself; without it those are listed, too).
         """
         caller = caller_of(request)
         if not isinstance(caller, MemberCaller):
@@ -96,7 +102,7 @@ def _filters(query: QueryDict, caller: MemberCaller) -> Filters:
             if value not in known:
                 raise Invalid.at(f"/query/{name}", f"is one of {', '.join(known)}")
     found = filters_of(dict(query.lists()), caller=caller)
-    return replace(found, state=query.get("state", RequestState.PENDING))
+    return replace(found, state=query.get("state", RequestState.PENDING), awake_for=None)
 
 
 class RequestReceipts(RequestView):
@@ -235,6 +241,58 @@ class Release(RequestView):
         release(request_id=row.pk, member=caller.member, actor=actor_of(request, caller))
         row.refresh_from_db()
         return answer(request_row(row))
+
+
+class WithdrawVote(RequestView):
+    """`POST /requests/{request}/withdraw-vote`"""
+
+    @extend_schema(request=None, responses=wire.RequestRow)
+    def post(self, request: Request, request_id: uuid.UUID) -> HttpResponse:
+        """Takes this person's vote back while the request is open; 409 `no_vote` when none counts."""
+        row, caller = self.found(request, request_id, Action.REQUEST_DECIDE)
+        read_nothing(request)
+        withdraw_vote(request_id=row.pk, member=caller.member, actor=actor_of(request, caller))
+        row.refresh_from_db()
+        return answer(request_row(row))
+
+
+class HandOver(RequestView):
+    """`POST /requests/{request}/hand-over`"""
+
+    @extend_schema(request=wire.HandOverBody, responses=wire.RequestRow)
+    def post(self, request: Request, request_id: uuid.UUID) -> HttpResponse:
+        """Claims the request for a colleague, who is written to; `note` becomes a comment."""
+        row, caller = self.found(request, request_id, Action.REQUEST_CLAIM)
+        body = read(request, wire.HandOverBody)
+        by = actor_of(request, caller)
+        hand_over(request_id=row.pk, member=caller.member, to_id=body.to, note=body.note, actor=by)
+        row.refresh_from_db()
+        return answer(request_row(row))
+
+
+class Snooze(RequestView):
+    """`POST /requests/{request}/snooze`"""
+
+    @extend_schema(request=wire.SnoozeBody, responses=wire.RequestRow)
+    def post(self, request: Request, request_id: uuid.UUID) -> HttpResponse:
+        """Puts the request off in this person's own queue; nobody else's changes."""
+        row, caller = self.found(request, request_id, Action.REQUEST_READ)
+        body = read(request, wire.SnoozeBody)
+        by = actor_of(request, caller)
+        snooze(request_id=row.pk, member=caller.member, minutes=body.minutes, actor=by)
+        row.refresh_from_db()
+        return answer(request_row(row))
+
+
+class Reasons(PersonView):
+    """`GET /reasons`"""
+
+    @extend_schema(responses=wire.ReasonList)
+    def get(self, request: Request) -> HttpResponse:
+        """The reasons for rejections that admins preset."""
+        scope = scope_of(caller_of(request))
+        items = [wire.Reason(name=one.name, text=one.text) for one in reasons_of(scope.workspace_id)]
+        return answer(wire.ReasonList(items=items))
 
 
 class Comments(RequestView):
