@@ -24,6 +24,7 @@ from reviewhub.web.audit_filters import DAYS, NAMES, filters_of, words_of
 from reviewhub.web.review import find
 
 VERIFIER: Final = Path(verify_audit.__file__)
+PATIENCE: Final = 30  # times that a page asks for an export that has not begun
 TYPES: Final = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 
 
@@ -55,7 +56,16 @@ def export(request: HttpRequest, caller: MemberCaller) -> HttpResponseBase:
 def progress(request: HttpRequest, caller: MemberCaller, export_id: uuid.UUID) -> HttpResponse:
     """How far one's own export has come: a part of the page, which asks for itself again until it has ended."""
     rows = Export.objects.filter(pk=export_id, workspace_id=caller.workspace_id, actor_id=caller.member.pk)
-    context = {"export": rows.first(), "export_id": export_id, "workspace": caller.member.workspace}
+    found, given = rows.first(), request.GET.get("asked", "")
+    asked = int(given) + 1 if given.isascii() and given.isdecimal() and len(given) < 6 else 1
+    context = {
+        "export": found,
+        "export_id": export_id,
+        "asked": asked,
+        # The first time, an export of before may stand there; and a press that began none is not followed for ever.
+        "asks": asked == 1 or (found.ended_at is None if found else asked < PATIENCE),
+        "workspace": caller.member.workspace,
+    }
     return render(request, "web/_export.html", context)
 
 

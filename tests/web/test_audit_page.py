@@ -119,12 +119,13 @@ def test_an_export_says_how_far_it_has_come(
     lines = iter(made.streaming_content)
     for _ in range(3):
         next(lines)
-    begun = carol.get(where).content.decode()
+    begun = carol.get(f"{where}?asked=1").content.decode()
     assert "2 entries written" in begun and "hx-trigger" in begun
     left = len(list(lines))
-    ended = carol.get(where).content.decode()
+    ended = carol.get(f"{where}?asked=1").content.decode()
     assert f"{3 + left} entries written" in ended and "hx-trigger" not in ended
     assert "The export begins" in as_(cast.alice).get(where).content.decode()
+    assert "hx-trigger" not in as_(cast.alice).get(f"{where}?asked=40").content.decode()
 
 
 def test_looking_is_recorded_and_exports_are(cast: Cast, as_: As, edited: Event) -> None:
