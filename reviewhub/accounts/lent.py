@@ -30,6 +30,14 @@ class Lent:
     team_ids: frozenset[uuid.UUID]
 
 
+def delegations_of(member: Member) -> QuerySet[Delegation]:
+    """Those of their own, and those for whom they stand in; the latest first."""
+    rows = Delegation.objects.filter(Q(member=member) | Q(to=member)).select_related(
+        "member__person", "to__person"
+    )
+    return rows.order_by("-ends_at", "pk")
+
+
 def lent_to(member: Member) -> list[Lent]:
     """Whose votes `member` may give now, by name; what was lent to somebody is not lent on."""
     if member.role not in DECIDING_ROLES:

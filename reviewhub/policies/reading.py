@@ -63,6 +63,11 @@ def policy_text(policy: Policy) -> str:
     return canonical.dumps(policy.model_dump(mode="json", exclude_unset=True))
 
 
+def rule_text(rule: Rule) -> str:
+    """The canonical text of one rule, as `policy_text` writes it."""
+    return canonical.dumps(rule.model_dump(mode="json", exclude_unset=True))
+
+
 def parse_rule(text: str) -> Rule:
     """One rule. Raises Invalid as `parse_policy` does, with paths within the rule."""
     return _read(text, Rule)

@@ -7,14 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.delegate import delegate
-from reviewhub.accounts.lent import DECIDING_ROLES, lent_to
-from reviewhub.accounts.models import Delegation, Member
+from reviewhub.accounts.lent import DECIDING_ROLES, delegations_of, lent_to
+from reviewhub.accounts.models import Member
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.accounts.take_back import take_back
 from reviewhub.core.errors import Invalid
@@ -36,14 +35,11 @@ def _page(
     request: HttpRequest, caller: MemberCaller, *, errors: list[str] | None = None, status: int = 200
 ) -> HttpResponse:
     member = caller.member
-    rows = Delegation.objects.filter(Q(member=member) | Q(to=member)).select_related(
-        "member__person", "to__person"
-    )
     others = Member.objects.filter(
         workspace_id=caller.workspace_id, is_active=True, person__is_active=True, role__in=DECIDING_ROLES
     ).exclude(pk=member.pk)
     context: dict[str, Any] = {
-        "rows": rows.order_by("-ends_at", "pk")[:SHOWN],
+        "rows": delegations_of(member)[:SHOWN],
         "others": others.select_related("person").order_by("person__name", "pk"),
         "lent": lent_to(member),
         "errors": errors or [],

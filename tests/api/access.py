@@ -21,6 +21,7 @@ class Row(NamedTuple):
 DECISION = {"type": "approve", "version": 1, "digest": "sha256:" + "0" * 64}
 STATE = {"state": {"n": 2}}
 PLAN = {"steps": [{"id": "look", "title": "Look at the order"}]}
+POLICY: dict[str, Any] = {"rules": []}
 CALL = {"tool": "refund", "arguments": {"order": "1"}}
 
 ACCESS: dict[str, Row] = {
@@ -112,6 +113,28 @@ ACCESS: dict[str, Row] = {
     "POST observations/<uuid:observation>/follow-up": Row("bca", {"kind": "notify"}),
     "POST observations/<uuid:observation>/reopen": Row("bca"),
     "POST follow-ups/<uuid:follow_up>/close": Row("bca", {"note": "seen to"}),
+    "GET policy": Row("bdcam"),
+    "GET policy/versions": Row("bdcam"),
+    "GET policy/versions/<int:version>": Row(""),  # there is none
+    "POST policy/check": Row("am", {"policy": POLICY}),
+    "POST policy/publish": Row("am", {"policy": POLICY, "note": "why", "base": 0}),
+    "POST policy/roll-back": Row("", {"number": 1, "note": "why", "base": 0}),
+    "GET policy/draft": Row("a"),
+    "PUT policy/draft": Row("am", {"policy": POLICY}),
+    "POST policy/draft/shadow": Row("am", {"draft": "{draft}", "on": True}),
+    "POST policy/draft/discard": Row("am", {"draft": "{draft}"}),
+    "POST policy/draft/publish": Row("am", {"draft": "{draft}", "note": "why", "base": 0}),
+    "GET policy/draft/backtest": Row("a"),
+    "POST policy/draft/backtest": Row("am", {"draft": "{draft}", "days": 3}),
+    "POST policy/backtests/<uuid:backtest>/cancel": Row("a"),
+    "GET policy/suggestions": Row("am"),
+    "POST policy/suggestions/take-up": Row("", {"key": "x"}),
+    "GET stand-ins": Row("bdam"),
+    "POST stand-ins": Row(
+        "bdam",
+        {"to": "dave@example.com", "starts_at": "2026-01-01T00:00:00Z", "ends_at": "2026-01-02T00:00:00Z"},
+    ),
+    "POST stand-ins/<uuid:stand_in>/end": Row("b"),
     "GET standing-approvals": Row("bdcam"),
     "POST standing-approvals/<uuid:standing>/revoke": Row("ba", {"reason": "no more"}),
     "GET retention": Row("cam"),

@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from reviewhub.accounts.models import Delegation
 from reviewhub.api.urls import urlpatterns
 from reviewhub.audit.models import Event
+from reviewhub.core.clock import now
+from reviewhub.insights.start_backtest import start_backtest
+from reviewhub.policies.save_draft import save_draft
 from reviewhub.reviews.models import FollowUp, ReviewRequest
 from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import ToolCall
 from tests.api.access import ACCESS, PLAN, PUBLIC
-from tests.cast import Cast
+from tests.cast import ALICE, Cast
 from tests.driver import API, AgentHttp, PersonHttp, Reply, _reply, agent_of, call, observed, staging
 from tests.shared import shared
 from tests.web.make import standing_approval
@@ -62,7 +67,21 @@ def scene(cast: Cast) -> Scene:
     own.put(f"/branches/{branch.pk}/records/k", {"value": 1}).ok()
     own.put("/states/refund/1", {"schema": {"type": "object"}}).ok()
     row = ReviewRequest.objects.get(pk=waiting["request"]["id"])
+    draft = save_draft(
+        workspace=cast.workspace, rules_text='{"rules":[]}', note="", replaces=None, actor=ALICE
+    )
+    tested = start_backtest(workspace_id=cast.workspace.pk, draft_id=draft.pk, days=1, actor=ALICE)
+    lent = Delegation.objects.create(
+        workspace=cast.workspace,
+        member=cast.bob,
+        to=cast.dave,
+        starts_at=now(),
+        ends_at=now() + timedelta(days=1),
+    )
     ids = {
+        "draft": str(draft.pk),
+        "backtest": str(tested.pk),
+        "stand_in": str(lent.pk),
         "standing": str(standing_approval(row, cast.bob).pk),
         "run": run["id"],
         "agent": str(branch.run.agent_id),
@@ -126,7 +145,7 @@ def _send(who: AgentHttp | PersonHttp, endpoint: str, ids: dict[str, str], body:
     if method == "get":
         return who.get(path).status
     filled = json.loads(
-        re.sub(r"\{(request_id|observation)\}", lambda at: ids[at[1]], json.dumps(body or {}))
+        re.sub(r"\{(request_id|observation|draft)\}", lambda at: ids[at[1]], json.dumps(body or {}))
     )
     if method == "put":
         return who.put(path, filled).status if isinstance(who, AgentHttp) else _put(who, path, filled)
