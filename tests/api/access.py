@@ -115,10 +115,10 @@ ACCESS: dict[str, Row] = {
     "POST follow-ups/<uuid:follow_up>/close": Row("bca", {"note": "seen to"}),
     "GET policy": Row("bdcam"),
     "GET policy/versions": Row("bdcam"),
-    "GET policy/versions/<int:version>": Row(""),  # there is none
+    "GET policy/versions/<int:number>": Row("bdca"),
     "POST policy/check": Row("am", {"policy": POLICY}),
     "POST policy/publish": Row("am", {"policy": POLICY, "note": "why", "base": 0}),
-    "POST policy/roll-back": Row("", {"number": 1, "note": "why", "base": 0}),
+    "POST policy/roll-back": Row("a", {"number": 1, "note": "why", "base": 2}),
     "GET policy/draft": Row("a"),
     "PUT policy/draft": Row("am", {"policy": POLICY}),
     "POST policy/draft/shadow": Row("am", {"draft": "{draft}", "on": True}),
@@ -128,7 +128,7 @@ ACCESS: dict[str, Row] = {
     "POST policy/draft/backtest": Row("am", {"draft": "{draft}", "days": 3}),
     "POST policy/backtests/<uuid:backtest>/cancel": Row("a"),
     "GET policy/suggestions": Row("am"),
-    "POST policy/suggestions/take-up": Row("", {"key": "x"}),
+    "POST policy/suggestions/take-up": Row("am", {"key": "x"}),
     "GET stand-ins": Row("bdam"),
     "POST stand-ins": Row(
         "bdam",

@@ -16,6 +16,7 @@ from reviewhub.api.urls import urlpatterns
 from reviewhub.audit.models import Event
 from reviewhub.core.clock import now
 from reviewhub.insights.start_backtest import start_backtest
+from reviewhub.policies.publish import publish
 from reviewhub.policies.save_draft import save_draft
 from reviewhub.reviews.models import FollowUp, ReviewRequest
 from reviewhub.runs.models import Branch
@@ -78,7 +79,11 @@ def scene(cast: Cast) -> Scene:
         starts_at=now(),
         ends_at=now() + timedelta(days=1),
     )
+    for base in (0, 1):
+        text = json.dumps({"rules": [{"name": str(base), "tool": "*", "action": "require"}]})
+        publish(workspace=cast.workspace, rules_text=text, note="why", base=base, actor=ALICE)
     ids = {
+        "number": "1",
         "draft": str(draft.pk),
         "backtest": str(tested.pk),
         "stand_in": str(lent.pk),

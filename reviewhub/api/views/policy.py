@@ -273,5 +273,8 @@ class TakeUp(PolicyView):
         """Puts a suggested rule into the draft, where it can match."""
         caller = self.allowed(request, Action.POLICY_EDIT)
         body = read(request, wire.TakeUpBody)
-        made = take_up(workspace=_workspace(caller), key=body.key, actor=actor_of(request, caller))
+        try:
+            made = take_up(workspace=_workspace(caller), key=body.key, actor=actor_of(request, caller))
+        except NotFound as error:
+            raise Invalid.at("/key", error.message) from error
         return answer(draft_out(made))
