@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from datetime import date
 
 from django.db.models import Count
@@ -10,10 +12,17 @@ from django.db.models.functions import TruncDay
 
 from reviewhub.insights.days import ONE, day_of, start_of
 from reviewhub.insights.figures import Asked
-from reviewhub.reviews.models import PostReview
+from reviewhub.reviews.models import FollowUp, PostReview
 
 FINE = "fine"
-SEVERITIES = ("low", "medium", "high", "critical")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Open:
+    """What is still to be done now: actions to look at, and follow-ups of flags."""
+
+    looks: int
+    follow_ups: int
 
 
 def afterwards(asked: Asked) -> dict[date, Counter[str]]:
@@ -25,14 +34,23 @@ def afterwards(asked: Asked) -> dict[date, Counter[str]]:
         state__in=[FINE, "flagged"],
     )
     if asked.agent is not None:
-        rows = rows.filter(tool_call__agent=asked.agent)
+        rows = rows.filter(agent=asked.agent)
     if asked.tool:
-        rows = rows.filter(tool_call__tool_name=asked.tool)
+        rows = rows.filter(tool_name=asked.tool)
     found: dict[date, Counter[str]] = defaultdict(Counter)
     counted = rows.annotate(day=TruncDay("reviewed_at")).values_list("day", "state", "severity")
     for day, state, severity, many in counted.order_by().annotate(many=Count("id")):
-        found[day_of(day)][FINE if state == FINE else severity or "low"] += many
+        found[day_of(day)][FINE if state == FINE else severity] += many
     return dict(sorted(found.items()))
+
+
+def still_open(workspace_id: uuid.UUID) -> Open:
+    """Counts it, in the whole workspace."""
+    drawn = PostReview.objects.filter(workspace_id=workspace_id, state="drawn")
+    return Open(
+        looks=drawn.count(),
+        follow_ups=FollowUp.objects.filter(workspace_id=workspace_id, state="open").count(),
+    )
 
 
 def agreement(counts: Counter[str]) -> float | None:

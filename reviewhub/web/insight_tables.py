@@ -12,11 +12,12 @@ from typing import Any
 from reviewhub.core.display.durations import MINUTE, length
 from reviewhub.core.spreadsheet import Cell as Value
 from reviewhub.core.spreadsheet import as_csv
-from reviewhub.insights.afterwards import FINE, SEVERITIES, agreement
+from reviewhub.insights.afterwards import FINE, agreement
 from reviewhub.insights.figures import Depth, Outcomes
 from reviewhub.insights.people import Reviewer
 from reviewhub.insights.troubles import Troubles
 from reviewhub.insights.work import Work
+from reviewhub.reviews.states import SEVERITIES
 
 NOTHING = "–"
 SIGNS = {

@@ -18,13 +18,14 @@ from django.views.decorators.http import require_safe
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.core.clock import now
 from reviewhub.core.errors import NotFound
-from reviewhub.insights.afterwards import SEVERITIES, afterwards, agreement
+from reviewhub.insights.afterwards import afterwards, agreement, still_open
 from reviewhub.insights.days import day_of
 from reviewhub.insights.figures import CUTS, Figures, Outcomes, depth, figures, together
 from reviewhub.insights.models import RolledDay
 from reviewhub.insights.people import Reviewer, reviewers
 from reviewhub.insights.troubles import Troubles, troubles
 from reviewhub.insights.work import Work, all_work, work
+from reviewhub.reviews.states import SEVERITIES
 from reviewhub.web import insight_charts as charts
 from reviewhub.web import insight_tables as tables
 from reviewhub.web.access import page
@@ -231,6 +232,7 @@ def _looked(found: Found) -> dict[str, Any]:
         "afterwards": Card(_afterwards(found), charts.agreement_chart(found.afterwards)),
         "agreed": tables.percent(agreement(counts)),
         "looked_many": sum(counts.values()),
+        "open": still_open(found.asked.workspace_id),
         "flagged": [(name, counts[name]) for name in SEVERITIES if counts[name]],
     }
 
