@@ -63,7 +63,7 @@ def main() -> None:
     browser.get(gate(agent, words, 1))  # the first page reads templates and the policy
     lines = [measured(browser, name, gate(agent, words, count)) for name, count in SIZES.items()]
     measured(browser, "1 MB, its live parts", f"{gate(agent, words, SIZES['1 MB'])}/live?version=1&open=1")
-    if len({queries for _, queries in lines}) > 1 or max(lines[2]) > TARGET_MS:
+    if len({queries for _, queries in lines}) > 1 or lines[2][0] > TARGET_MS:
         sys.exit(f"missed: ≤ {TARGET_MS:g} ms with 1 MB, and as many queries for every state")
 
 

@@ -103,7 +103,8 @@ def by_number(workspace_id: uuid.UUID, number: int) -> ReviewRequest:
         "claimed_by__person",
         "workspace",
         "again_of",
-    ).defer("tool_call__checkpoint__content")
+    )
+    rows = rows.prefetch_related("teams").defer("tool_call__checkpoint__content")
     row = rows.filter(workspace_id=workspace_id, number=number).first()
     if row is None:
         raise NotFound

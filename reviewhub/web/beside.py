@@ -15,7 +15,7 @@ from reviewhub.web.called import Called, called
 from reviewhub.web.plan_view import around
 from reviewhub.web.talk import talk_in
 
-CALLS_SHOWN = 12
+CALLS_SHOWN = 5
 
 
 def beside(row: ReviewRequest, caller: MemberCaller) -> dict[str, Any]:
@@ -24,6 +24,7 @@ def beside(row: ReviewRequest, caller: MemberCaller) -> dict[str, Any]:
         **_talk(row),
         "here_in_plan": around(row.branch_id, row.tool_call.checkpoint),
         "calls": _calls(row),
+        "most_calls": CALLS_SHOWN,
         "alike": alike(row, scope_of(caller)),
     }
 

@@ -15,7 +15,7 @@ from reviewhub.core.display.arguments import Arguments
 from reviewhub.core.display.segments import Segment
 from reviewhub.web.evidence import speaks_to_agent
 
-SHOWN = 12
+SHOWN = 8
 CHARACTERS = 1500
 STATE_BYTES = 2_000_000
 """Of messages that a page reads; of larger ones it shows none."""

@@ -187,7 +187,7 @@ def test_a_conversation_in_a_state_is_a_conversation(cast: Cast, as_: As) -> Non
     talk = page.split('<ol class="talk">')[1].split("</ol>")[0]
     assert "Message 19" in talk
     assert "Message 0<" not in talk
-    assert "8 earlier ones below" in page
+    assert "12 earlier ones below" in page
     stored = page.split("as they are stored")[1].split("</section>")[0]
     assert "messages/0/content" in stored
     assert "messages/" not in page.split("Everything else")[1]
