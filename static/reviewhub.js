@@ -413,11 +413,14 @@
     else if (key === "/") { const box = $("#q"); box && box.offsetParent ? box.focus() : open("find"); }
     else if (key === "m" && $("#cm")) $("#cm").focus();
     else if ($("#list") && queueKeys[key]) queueKeys[key]();
+    else if (/^[a-z0-9]$/.test(key) && $(`[data-key-click="${key}"]`)) $(`[data-key-click="${key}"]`).click();
     else if (/^[a-z]$/.test(key) && $(`[data-key-form="${key}"]`)) { leave(); $(`[data-key-form="${key}"]`).requestSubmit(); }
     else if (/^[a-z]$/.test(key) && $(`[data-key="${key}"]`)) visit($(`[data-key="${key}"]`).href);
     else hit = false;
     if (hit) event.preventDefault();
   });
+  // A choice that asks for words leads to them.
+  document.addEventListener("change", (event) => { if (event.target.dataset.then) document.getElementById(event.target.dataset.then)?.focus(); });
   document.addEventListener("click", (event) => {
     $$("details.drop[open]").forEach((one) => { if (!one.contains(event.target)) one.open = false; });
     const copy = event.target.closest("[data-copy]");

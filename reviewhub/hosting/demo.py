@@ -25,12 +25,13 @@ WISH = "Order 8812 arrived with a crushed corner. I want my money back."
 
 @dataclass(frozen=True, kw_only=True)
 class Demo:
-    """A demo agent: its graph, what it is called, one run of it, and what waits for people then."""
+    """A demo agent: its graph, what it is called, one run of it, and what waits for people then; of what waits for
+    nobody a sample is looked at afterwards."""
 
     graph: str
     name: str
     title: str
-    waits: str
+    waits: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
     rules: tuple[Rule, ...] = ()
 
@@ -46,6 +47,20 @@ SUPPORT = Demo(
     waits="its refund",
     given={"wish": WISH},
     rules=(_passes("orders may be read", "shop.read_order"), _passes("e-mails go out", "mail.send")),
+)
+OUTREACH = Demo(
+    graph="outreach",
+    name="Outreach agent (demo)",
+    title="Letters to old customers",
+    rules=(
+        _passes("customers may be read", "crm.customer"),
+        Rule(
+            name="Demo: drafts are looked at afterwards",
+            tool="mail.draft",
+            action="observe",
+            sample_percent=15,
+        ),
+    ),
 )
 DEMOS = {
     demo.graph: demo
@@ -74,6 +89,7 @@ DEMOS = {
                 _passes("claims may be booked", "claims.book"),
             ),
         ),
+        OUTREACH,
     )
 }
 RULES = SUPPORT.rules

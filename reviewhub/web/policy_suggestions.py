@@ -16,6 +16,7 @@ from reviewhub.insights.suggest import DAYS
 from reviewhub.insights.suggest import suggestions as suggested
 from reviewhub.insights.take_up import take_up as take_up_rule
 from reviewhub.policies.drafts import open_draft
+from reviewhub.reviews.looks import suggested_rules
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import words
 from reviewhub.web.render import show
@@ -31,6 +32,7 @@ def suggestions(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
 def _page(request: HttpRequest, caller: MemberCaller, *, status: int = 200, **more: Any) -> HttpResponse:
     context = {
         "found": suggested(caller.workspace_id),
+        "flagged": suggested_rules(caller.workspace_id),
         "open_draft": open_draft(caller.workspace_id),
         "days": DAYS,
         "fewest": FEWEST,

@@ -30,6 +30,7 @@ class Item:
 ITEMS = (
     Item("queue", "Queue", "Queue", "inbox", Action.QUEUE_READ, "q"),
     Item("runs", "Runs", "Runs", "branch", Action.QUEUE_READ, "r"),
+    Item("post-review", "Post-review", "Afterwards", "glance", Action.POST_REVIEW_GRADE, "v"),
     Item("audit", "Audit log", "Audit", "log", Action.AUDIT_READ, "l"),
     Item("insights", "Insights", "Insights", "chart", Action.INSIGHTS_READ, "i"),
     Item("policy", "Policy", "Policy", "shield", Action.POLICY_READ, "p"),

@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
-from reviewhub_agents.demos import support_shop
+from reviewhub_agents import canonical, wire
+from reviewhub_agents.demos import outreach_book, support_shop
 
+from reviewhub.accounts.actors import actor_for
 from reviewhub.accounts.models import Agent
+from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.core.actors import SYSTEM
 from reviewhub.core.clock import now
-from reviewhub.hosting.demo import DEMOS, RULES, Demo, start_demo
+from reviewhub.gates.look_back import look_back
+from reviewhub.hosting.demo import DEMOS, OUTREACH, RULES, Demo, start_demo
 from reviewhub.hosting.graphs import graph_of
 from reviewhub.hosting.resume import resume
 from reviewhub.plans.models import PlanVersion
@@ -22,7 +26,7 @@ from reviewhub.policies.publish import publish
 from reviewhub.policies.queries import current
 from reviewhub.policies.reading import parse_policy
 from reviewhub.resumptions.queries import claimable
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.models import PostReview, ReviewRequest
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.verdicts.models import Verdict
@@ -134,3 +138,44 @@ def test_the_claims_agent_plans_anew_and_the_plan_is_approved(cast: Cast) -> Non
     hosted.decide("approve")
     hosted.work()
     assert Run.objects.get(pk=run.pk).state == "succeeded"
+
+
+def test_the_outreach_agent_waits_for_nobody_and_a_flag_makes_it_write_anew(cast: Cast) -> None:
+    run = start_demo(team=cast.support, owner=None, demo=OUTREACH)
+    hosted = Hosted(agent=run.agent, person=cast.bob, world=World())
+    hosted.work()
+    assert Run.objects.get().state == "succeeded" and not ReviewRequest.objects.exists()
+    before = outreach_book.drafts()
+    assert len(before) == outreach_book.CUSTOMERS
+    rows = PostReview.objects.order_by("id")
+    assert {row.tool_name for row in rows} == {"mail.draft"}
+    wrong = [to for to, text in before.items() if "50 % off" in text]
+    call = (
+        ToolCall.objects.filter(tool_name="mail.draft", claims__contains="18 months").first()
+        or rows[0].tool_call
+    )
+    row = rows.filter(tool_call=call).first() or rows[0]
+    body = wire.GradeBody.from_tree(
+        {
+            "verdict": "flagged",
+            "severity": "high",
+            "note": "There is no such discount.",
+            "follow_up": "fork",
+            "changes": [{"op": "set", "path": "/discount", "value": canonical.Number("0")}],
+        }
+    )
+    by = actor_for(MemberCaller(cast.bob), source="page")
+    look_back(call_id=row.tool_call_id, body=body, body_digest="d", key="k", actor=by)
+    hosted.work()
+    at = [
+        call.pk
+        for call in ToolCall.objects.filter(branch__name="main", tool_name="mail.draft").order_by(
+            "created_at"
+        )
+    ]
+    redone = ToolCall.objects.filter(branch__name="fork-1", tool_name="mail.draft").count()
+    assert redone == outreach_book.CUSTOMERS - at.index(row.tool_call_id)
+    after = outreach_book.drafts()
+    assert len(after) == len(before) and wrong
+    assert sum("off" in text for text in after.values()) < len(wrong) or redone < outreach_book.CUSTOMERS
+    assert Run.objects.get().state == "succeeded"

@@ -19,7 +19,7 @@ from reviewhub.core.actors import SYSTEM
 from reviewhub.plans.models import PlanVersion
 from tests.cast import Cast, make_test_agent
 from tests.shared import shared
-from tests.web.make import standing_approval, waiting
+from tests.web.make import drawn, standing_approval, suggested_rule, waiting
 
 
 @pytest.fixture
@@ -51,6 +51,7 @@ def ids(cast: Cast) -> dict[str, Any]:
         why_kind="first",
         author_kind="agent",
     )
+    seen, flagged = drawn(row.tool_call), drawn(waiting(cast.support).tool_call, state="flagged")
     event = record(
         "team.made", workspace_id=cast.workspace.pk, actor=SYSTEM, data=TeamMade(name=cast.support.name)
     )
@@ -61,6 +62,8 @@ def ids(cast: Cast) -> dict[str, Any]:
         "<uuid:export_id>": uuid.uuid4(),
         "<int:number>": row.number,
         "<uuid:run_id>": row.run_id,
+        "<uuid:call_id>": seen.tool_call_id,
+        "<uuid:follow_up_id>": suggested_rule(flagged, cast.carol).pk,
         "<uuid:branch_id>": row.branch_id,
         "<uuid:checkpoint_id>": found.pk,
         "<uuid:member_id>": cast.dave.pk,

@@ -12,7 +12,8 @@ from reviewhub.accounts.models import Agent, Member, Team
 from reviewhub.core.clock import now
 from reviewhub.core.display.sentence import pack, plain, sentence
 from reviewhub.policies.rules import Requirement
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.follow_up import guardrail
+from reviewhub.reviews.models import FollowUp, PostReview, ReviewRequest
 from reviewhub.reviews.share import share
 from reviewhub.runs.models import Branch, Run
 from reviewhub.standing.models import StandingApproval
@@ -109,3 +110,33 @@ def standing_approval(row: ReviewRequest, owner: Member, **fields: Any) -> Stand
         "until": now() + timedelta(days=30),
     }
     return StandingApproval.objects.create(**given | fields)
+
+
+def drawn(call: ToolCall, *, state: str = "drawn", **fields: Any) -> PostReview:
+    """A call that is to be looked at afterwards, or was."""
+    said = sentence(tool=call.tool_name, arguments_text="{}", template="", schema="")
+    looked = {} if state == "drawn" else {"reviewed_at": now(), "member_name": "Carol"}
+    severity = {"severity": "low"} if state == "flagged" else {}
+    given: dict[str, Any] = {
+        "sentence": pack(said),
+        "plain_sentence": plain(said),
+        "risk": "low",
+        "rank": 0,
+        "drawn_because": "Rule Glance lets it run.",
+        **looked,
+        **severity,
+        **fields,
+    }
+    return PostReview.objects.create(
+        workspace_id=call.workspace_id, tool_call=call, run=call.run, agent=call.agent, tool_name=call.tool_name,
+        agent_name=call.agent.name, environment="production", state=state, **given,
+    )  # fmt: skip
+
+
+def suggested_rule(row: PostReview, by: Member) -> FollowUp:
+    """A guardrail that a flag suggests."""
+    rule = canonical.dumps(guardrail(row).model_dump(mode="json", exclude_unset=True))
+    return FollowUp.objects.create(
+        workspace_id=row.workspace_id, post_review=row, kind="draft_rule", state="open", member=by, name="Carol",
+        rule=rule,
+    )  # fmt: skip

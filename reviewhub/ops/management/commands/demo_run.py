@@ -1,4 +1,4 @@
-"""`manage.py demo_run [support|migration|claims]`: a demo agent asks (once more)."""
+"""`manage.py demo_run [support|migration|claims|outreach]`: a demo agent asks (once more)."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ class Command(BaseCommand):
             agent = start_demo(team=known.team, owner=known.owner, demo=demo).agent
         except ReviewHubError as error:
             raise CommandError(f"{demo.name}: {error.message}") from error
-        self.stdout.write(
-            f"{agent.name} is at work; {demo.waits} waits in the queue as soon as a worker has it.\n{model.said()}"
+        told = (
+            f"{demo.waits} waits in the queue as soon as a worker has it"
+            if demo.waits
+            else "a sample of what it did is on the page Post-review as soon as a worker has it"
         )
+        self.stdout.write(f"{agent.name} is at work; {told}.\n{model.said()}")

@@ -1,0 +1,221 @@
+"""What is sent from the page of later looks: verdicts, one or several, and what follows a flag."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from reviewhub_agents import canonical, wire
+from reviewhub_agents.canonical import BadJson
+
+from reviewhub.accounts.permissions import Action, MemberCaller, Target, require, scope_of
+from reviewhub.core.errors import Conflict, Forbidden, Invalid, NotFound, ReviewHubError
+from reviewhub.core.limits import limits
+from reviewhub.gates.look_back import follow_back, look_back
+from reviewhub.reviews.close_follow_up import close_follow_up
+from reviewhub.reviews.looks import look_at, next_look
+from reviewhub.reviews.models import FollowUp, PostReview
+from reviewhub.reviews.reopen import reopen
+from reviewhub.reviews.take_up_rule import take_up_rule
+from reviewhub.reviews.targets import post_review_target
+from reviewhub.web.access import actor, page, posted
+from reviewhub.web.forms import text_in, words
+from reviewhub.web.looks import filters_of, find, list_in, look_page
+
+MOST = 50
+SAID = {"fine": "Fine", "flagged": "Flagged", "skipped": "Skipped"}
+DONE = {
+    "notify": "The agent's team was written to.",
+    "draft_rule": "The guardrail is suggested; admins find it under Suggested rules.",
+    "fork": "The corrective branch goes on from the checkpoint of the call.",
+    "escalate": "It was handed on.",
+}
+
+
+def _again(
+    request: HttpRequest, caller: MemberCaller, row: PostReview, error: ReviewHubError
+) -> HttpResponse:
+    note = request.POST.get("note", "")
+    return look_page(request, caller, row.tool_call_id, errors=words(error), note=note, status=error.status)
+
+
+@posted
+@page(Action.POST_REVIEW_GRADE, of=find, again=_again)
+def grade(request: HttpRequest, caller: MemberCaller, row: PostReview) -> HttpResponse:
+    """Takes a verdict, and goes on to the next that waits for a look."""
+    try:
+        tree = _verdict(request)
+        _look_back(request, caller, row, tree, request.POST.get("key", ""))
+    except (Conflict, Forbidden) as error:
+        return _again(request, caller, row, error)
+    messages.success(request, f"{SAID[str(tree['verdict'])]}: {row.plain_sentence}"[:300])
+    following = next_look(scope_of(caller), filters=filters_of(request, caller, "drawn"), after=row)
+    return _to(request, caller, at=following, last=row)
+
+
+def _look_back(
+    request: HttpRequest, caller: MemberCaller, row: PostReview, tree: dict[str, Any], key: str
+) -> None:
+    try:
+        body = wire.GradeBody.from_tree(tree, limits=limits())
+    except BadJson as problem:
+        raise Invalid(str(problem)) from problem
+    look_back(
+        call_id=row.tool_call_id,
+        body=body,
+        body_digest=canonical.body_digest(tree),
+        key=key,
+        actor=actor(request, caller),
+    )
+
+
+def _verdict(request: HttpRequest) -> dict[str, Any]:
+    """The verdict as the API has it; severity and follow-up belong to a flag only."""
+    given = request.POST
+    tree: dict[str, Any] = {"verdict": given.get("verdict", "")}
+    if note := text_in(request, "note"):
+        tree["note"] = note
+    if tree["verdict"] != "flagged":
+        return tree
+    if not given.get("severity"):
+        raise Invalid.at("/severity", "A flag needs a severity: low, medium or high.")
+    tree["severity"] = given["severity"]
+    if kind := given.get("follow_up", ""):
+        tree["follow_up"] = kind
+    if kind == "escalate":
+        tree["to"] = given.get("to", "")
+    return tree
+
+
+@posted
+@page(Action.POST_REVIEW_GRADE, of=find, again=_again)
+def follow_up(request: HttpRequest, caller: MemberCaller, row: PostReview) -> HttpResponse:
+    """One more follow-up of a flag."""
+    kind = request.POST.get("follow_up", "")
+    tree: dict[str, Any] = {"kind": kind}
+    if note := text_in(request, "note"):
+        tree["note"] = note
+    if kind == "escalate":
+        tree["to"] = request.POST.get("to", "")
+    try:
+        follow_back(
+            call_id=row.tool_call_id,
+            body=wire.FollowUpBody.from_tree(tree, limits=limits()),
+            body_digest=canonical.body_digest(tree),
+            key=request.POST.get("key", ""),
+            actor=actor(request, caller),
+        )
+    except BadJson as problem:
+        raise Invalid(str(problem)) from problem
+    except (Conflict, Forbidden) as error:
+        return _again(request, caller, row, error)
+    messages.success(request, DONE[kind])
+    return redirect(f"/{caller.member.workspace.slug}/post-review/{row.tool_call_id}")
+
+
+@posted
+@page(Action.POST_REVIEW_GRADE, of=find)
+def take_back(request: HttpRequest, caller: MemberCaller, row: PostReview) -> HttpResponse:
+    """Takes a verdict back."""
+    try:
+        reopen(call_id=row.tool_call_id, actor=actor(request, caller))
+    except Conflict as error:
+        return _again(request, caller, row, error)
+    messages.success(request, "The verdict was taken back.")
+    return redirect(f"/{caller.member.workspace.slug}/post-review?at={row.tool_call_id}")
+
+
+@posted
+@page(Action.POST_REVIEW_GRADE)
+def batch(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """One verdict for all that are ticked, each in a transaction of its own; says what was not taken, and why."""
+    picks = list(dict.fromkeys(request.POST.getlist("pick")))[:MOST]
+    try:
+        tree = _verdict(request)
+        tree.pop("follow_up", None)
+        if not picks:
+            raise Invalid("Nothing is ticked.")
+    except Invalid as error:
+        return look_page(request, caller, None, errors=words(error), status=error.status)
+    done, refused = 0, []
+    for pick in picks:
+        problem = _one_of(request, caller, pick, tree)
+        done += not problem
+        refused += [problem] if problem else []
+    if done:
+        messages.success(request, f"{SAID[str(tree['verdict'])]}: {done} of {len(picks)}.")
+    if refused:
+        return look_page(request, caller, None, errors=refused, status=409)
+    return _to(request, caller)
+
+
+def _one_of(request: HttpRequest, caller: MemberCaller, pick: str, tree: dict[str, Any]) -> str:
+    """Why one of a batch was not taken; empty when it was."""
+    try:
+        row = look_at(scope_of(caller), uuid.UUID(pick))
+        require(caller, Action.POST_REVIEW_GRADE, post_review_target(row))
+        _look_back(request, caller, row, tree, request.POST.get("key", ""))
+    except ValueError:
+        return "This is no action of the list."
+    except NotFound as problem:
+        return problem.message
+    except ReviewHubError as problem:
+        return f"{row.plain_sentence}: {problem.message}"[:300]
+    return ""
+
+
+def find_follow_up(caller: MemberCaller, follow_up_id: uuid.UUID) -> tuple[FollowUp, Target]:
+    """One follow-up of the workspace."""
+    rows = FollowUp.objects.select_related("post_review__agent", "post_review__workspace")
+    one = rows.filter(pk=follow_up_id, workspace_id=caller.workspace_id).first()
+    if one is None:
+        raise NotFound
+    return one, post_review_target(one.post_review)
+
+
+@posted
+@page(Action.POST_REVIEW_GRADE, of=find_follow_up)
+def close(request: HttpRequest, caller: MemberCaller, one: FollowUp) -> HttpResponse:
+    """Somebody has seen to it."""
+    close_follow_up(follow_up_id=one.pk, note=text_in(request, "note"), actor=actor(request, caller))
+    messages.success(request, "Closed.")
+    return redirect(f"/{caller.member.workspace.slug}/post-review/{one.post_review.tool_call_id}")
+
+
+def find_suggestion(caller: MemberCaller, follow_up_id: uuid.UUID) -> tuple[FollowUp, Target]:
+    """One follow-up, to be taken into the policy of the whole workspace."""
+    one, _ = find_follow_up(caller, follow_up_id)
+    return one, Target(workspace_id=caller.workspace_id)
+
+
+@posted
+@page(Action.POLICY_EDIT, of=find_suggestion)
+def take_up(request: HttpRequest, caller: MemberCaller, one: FollowUp) -> HttpResponse:
+    """Puts the guardrail that a flag suggests into the draft of the policy."""
+    take_up_rule(workspace=caller.member.workspace, follow_up_id=one.pk, actor=actor(request, caller))
+    messages.success(request, "The guardrail is in the draft.")
+    return redirect(f"/{caller.member.workspace.slug}/policy/draft")
+
+
+def _to(
+    request: HttpRequest,
+    caller: MemberCaller,
+    *,
+    at: PostReview | None = None,
+    last: PostReview | None = None,
+) -> HttpResponse:
+    lists = list_in(request)
+    filters = filters_of(request, caller, lists)
+    query = {
+        "show": lists if lists != "drawn" else "",
+        "agent": filters.agent,
+        "tool": filters.tool,
+        "at": str(at.tool_call_id) if at else "",
+        "last": str(last.tool_call_id) if last else "",
+    }
+    kept = urlencode({name: value for name, value in query.items() if value})
+    return redirect(f"/{caller.member.workspace.slug}/post-review?{kept}")

@@ -1,0 +1,151 @@
+"""The page of later looks: one stands open, a verdict leads to the next, several get one together, flags lead on."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from reviewhub.accounts.models import Member
+from reviewhub.policies.models import PolicyDraft
+from reviewhub.reviews.models import FollowUp, PostReview
+from tests.cast import Cast
+from tests.shared import shared
+from tests.web.make import drawn, suggested_rule, waiting
+
+As = Callable[[Member], Client]
+pytestmark = pytest.mark.django_db
+PAGE = "/northwind/post-review"
+
+
+@shared
+def rows(cast: Cast) -> list[PostReview]:
+    """Three calls to look at, the worst first."""
+    calls = [waiting(cast.support).tool_call for _ in range(3)]
+    return [drawn(call, rank=rank) for call, rank in zip(calls, (4, 1, 0), strict=True)]
+
+
+def text(client: Client, where: str = PAGE, status: int = 200) -> str:
+    answer = client.get(where)
+    assert answer.status_code == status
+    return str(answer.content.decode())
+
+
+def send(client: Client, row: PostReview, verb: str = "grade", **fields: Any) -> Any:
+    return client.post(f"{PAGE}/{row.tool_call_id}/{verb}", {"key": uuid.uuid4(), "show": "drawn", **fields})
+
+
+def test_the_worst_stands_open_and_a_verdict_leads_to_the_next(
+    cast: Cast, rows: list[PostReview], as_: As
+) -> None:
+    worst, middle, last = rows
+    carol = as_(cast.carol)
+    page = text(carol)
+    assert f"{PAGE}/{worst.tool_call_id}/grade" in page and "(3) Post-review" in page
+    assert 'data-key-form="o"' in page and 'data-key-click="3"' in page
+    assert 'value="fork"' not in page, "a manager is offered no fork"
+    assert 'value="fork"' not in text(as_(cast.bob)), "and nobody where there is no checkpoint"
+    answer = send(carol, worst, verdict="fine")
+    assert answer.status_code == 302
+    assert answer.headers["Location"] == f"{PAGE}?at={middle.tool_call_id}&last={worst.tool_call_id}"
+    page = text(carol, answer.headers["Location"])
+    assert 'data-key-form="z"' in page and f"{PAGE}/{middle.tool_call_id}/grade" in page
+    assert (
+        send(carol, last, verdict="skipped")
+        .headers["Location"]
+        .startswith(f"{PAGE}?at={middle.tool_call_id}")
+    )
+    assert 'data-key-form="z"' not in text(as_(cast.bob), f"{PAGE}?last={worst.tool_call_id}"), "not yours"
+    assert send(carol, worst, "take-back").status_code == 302
+    worst.refresh_from_db()
+    assert (worst.state, worst.member_name) == ("drawn", "")
+
+
+def test_who_comes_second_is_told_whose_verdict_stands(cast: Cast, rows: list[PostReview], as_: As) -> None:
+    send(as_(cast.carol), rows[0], verdict="fine")
+    late = send(as_(cast.bob), rows[0], verdict="flagged", severity="low", note="Mine")
+    assert late.status_code == 409
+    page = late.content.decode()
+    assert "Carol has looked at this already: fine." in page and 'value="Mine"' not in page
+
+
+def test_a_flag_needs_a_severity_and_keeps_what_was_typed(
+    cast: Cast, rows: list[PostReview], as_: As
+) -> None:
+    carol = as_(cast.carol)
+    answer = send(carol, rows[0], verdict="flagged", note="<b>Too much")
+    assert answer.status_code == 422 and "&lt;b&gt;Too much" in answer.content.decode()
+    for bad in (
+        {"verdict": "great"},
+        {"verdict": "flagged", "severity": "low", "follow_up": "escalate", "to": "bob"},
+    ):
+        assert send(carol, rows[0], **bad).status_code == 422
+    assert not PostReview.objects.exclude(state="drawn").exists()
+
+
+def test_a_flag_is_followed_and_the_follow_up_closed(cast: Cast, rows: list[PostReview], as_: As) -> None:
+    row, carol, alice = rows[0], as_(cast.carol), as_(cast.alice)
+    send(carol, row, verdict="flagged", severity="high", follow_up="escalate", to=str(cast.bob.pk))
+    bob = as_(cast.bob)
+    assert f"{PAGE}/{row.tool_call_id}/follow-up" in text(bob, f"{PAGE}?show=mine")
+    assert "Handed on to <bdi>Bob</bdi>" in text(bob, f"{PAGE}/{row.tool_call_id}")
+    assert send(bob, row, "follow-up", follow_up="draft_rule").status_code == 302
+    handed = FollowUp.objects.get(kind="escalate")
+    bob.post(f"{PAGE}/follow-ups/{handed.pk}/close", {"note": "Paid back."})
+    assert "Paid back." in text(carol, f"{PAGE}/{row.tool_call_id}")
+    assert "needs an approval" in text(alice, "/northwind/policy/suggestions")
+    rule = FollowUp.objects.get(kind="draft_rule")
+    assert alice.post(f"{PAGE}/follow-ups/{rule.pk}/take-up").status_code == 302
+    assert "After a flag" in PolicyDraft.objects.get().rules
+    assert alice.post(f"{PAGE}/follow-ups/{rule.pk}/take-up").status_code == 404, "once"
+    assert send(carol, row, "take-back").status_code == 409
+
+
+def test_several_get_one_verdict_and_what_was_not_taken_is_said(
+    cast: Cast, rows: list[PostReview], as_: As
+) -> None:
+    carol = as_(cast.carol)
+    send(carol, rows[0], verdict="skipped")
+    picks = [str(row.tool_call_id) for row in rows[:2]]
+    form = {"key": uuid.uuid4(), "show": "drawn", "verdict": "fine"}
+    assert carol.post(f"{PAGE}/batch", form).status_code == 422, "nothing is ticked"
+    answer = carol.post(f"{PAGE}/batch", {**form, "pick": [*picks, "x"]})
+    assert answer.status_code == 409 and "already: skipped" in answer.content.decode()
+    assert list(PostReview.objects.order_by("-rank").values_list("state", flat=True)) == [
+        "skipped",
+        "fine",
+        "drawn",
+    ]
+    dave = as_(cast.dave).post(f"{PAGE}/batch", {**form, "pick": str(rows[2].tool_call_id)})
+    assert dave.status_code == 409 and PostReview.objects.filter(state="drawn").count() == 1
+
+
+def test_the_queries_of_the_page_do_not_depend_on_its_rows(
+    cast: Cast, rows: list[PostReview], as_: As
+) -> None:
+    carol, counted = as_(cast.carol), []
+    suggested_rule(drawn(waiting(cast.support).tool_call, state="flagged"), cast.carol)
+    for _ in range(2):
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            text(carol)
+        counted.append(len(queries))
+        for _ in range(6):
+            drawn(waiting(cast.support).tool_call)
+    assert counted[0] == counted[1] <= 30
+
+
+def test_what_an_agent_wrote_is_shown_as_what_it_is(cast: Cast, as_: As) -> None:
+    row = drawn(
+        waiting(cast.support).tool_call, plain_sentence="<script>alert(1)</script>", drawn_because="\u202ebad"
+    )
+    page = text(as_(cast.carol), f"{PAGE}/{row.tool_call_id}")
+    assert "<script>alert" not in page and "\u202e" not in page
+    for nothing in ("?at=x", f"?at={uuid.uuid4()}"):
+        text(as_(cast.carol), PAGE + nothing, 404)
