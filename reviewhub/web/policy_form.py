@@ -29,7 +29,7 @@ VERDICT_WORDS = (("approve", "Approve"), ("edit", "Edit"), ("reject", "Reject"),
 ACTIONS = (
     ("require", "Ask for approval"),
     ("allow", "Let it run"),
-    ("observe", "Let it run, mark it for a later look"),
+    ("observe", "Let it run, look at a sample later"),
     ("deny", "Deny"),
 )
 _Form = TypeVar("_Form", LimitForm, WaitingForm)
@@ -49,6 +49,7 @@ class RuleForm:
     when: tuple[ConditionForm, ...] = ()
     expression: str = ""
     action: str = "require"
+    sample: str = "100"
     team: str = ""
     approvals: str = "1"
     more: tuple[StageForm, ...] = ()
@@ -150,6 +151,7 @@ class RuleForm:
             when=tuple(map(ConditionForm.of, rule.when)),
             expression=rule.expression or "",
             action=rule.action,
+            sample=str(rule.sample_percent),
             team=rule.asks[0].team or "",
             approvals=str(rule.asks[0].approvals),
             more=policy_stages.stage_forms(rule.asks[1:]),
@@ -173,6 +175,8 @@ class RuleForm:
                 found[name] = value
         if self.when:
             found["when"] = [condition.tree() for condition in self.when]
+        if self.action == "observe" and self.sample.strip() not in ("", "100"):
+            found["sample_percent"] = whole(self.sample, "sample_percent")
         if self.action != "require":
             return found
         return found | self._required()
@@ -307,6 +311,7 @@ def _rule(given: Mapping[str, Any], lists: Any, prefix: str) -> RuleForm:
         when=policy_conditions.read(given, prefix),
         expression=str(given.get(prefix + "expression", ""))[: MAX_EXPRESSION + 100],
         action=text("action"),
+        sample=text("sample"),
         team=text("team"),
         approvals=text("approvals"),
         more=policy_stages.read_stages(given, prefix),

@@ -51,7 +51,7 @@ outreach = Graph(
 )
 
 
-@outreach.step(to=["write", END])
+@outreach.step(to=["write", END], milestone=True)
 def write(state: Campaign, ctx: Context[Campaign]) -> str:
     """One customer: read, write, and put the draft into the mailbox."""
     number = state.done + 1
