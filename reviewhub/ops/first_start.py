@@ -1,4 +1,4 @@
-"""The first workspace: people for each role, a team, a policy, agents with keys, and a demo that waits for a yes."""
+"""The first workspace: people for each role, a team, a policy, agents with keys, and two demos, one that asks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reviewhub.accounts.kinds import AgentMade, KeyMade, MemberInvited, TeamMade
 from reviewhub.accounts.models import Agent, AgentKey, Member, Person, Role, Team, Workspace
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
-from reviewhub.hosting.demo import start_demo
+from reviewhub.hosting.demo import OUTREACH, SUPPORT, start_demo
 from reviewhub.policies.defaults import NOTE, first_policy
 from reviewhub.policies.publish import publish
 
@@ -74,7 +74,9 @@ def first_start() -> Started | None:
         publish(workspace=workspace, rules_text=first_policy(), note=NOTE, base=0, actor=FIRST_START)
         for demo in AGENTS:
             add_agent(workspace, team, demo)
-        start_demo(team=team, owner=Member.objects.get(workspace=workspace, role=Role.ADMIN))
+        owner = Member.objects.get(workspace=workspace, role=Role.ADMIN)
+        for hosted in (SUPPORT, OUTREACH):
+            start_demo(team=team, owner=owner, demo=hosted)
     return Started(workspace=workspace, passwords=passwords)
 
 

@@ -33,6 +33,7 @@ from reviewhub.verdicts.models import Verdict
 from tests.cast import Cast
 from tests.hosting.conftest import Hosted
 from tests.hosting.graphs import World
+from tests.web.make import drawn
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +72,7 @@ def test_a_second_demo_adds_no_agent_and_no_policy(cast: Cast) -> None:
 def test_what_passes_is_what_can_be_done_again(demo: Demo) -> None:
     tools = graph_of(demo.graph).tools
     passing = {rule.tool for rule in demo.rules if rule.lets_run}
-    assert passing < set(tools)
+    assert passing <= set(tools)
     assert all(tools[name].effect in {"read", "idempotent"} for name in passing)
 
 
@@ -145,37 +146,30 @@ def test_the_outreach_agent_waits_for_nobody_and_a_flag_makes_it_write_anew(cast
     hosted = Hosted(agent=run.agent, person=cast.bob, world=World())
     hosted.work()
     assert Run.objects.get().state == "succeeded" and not ReviewRequest.objects.exists()
-    before = outreach_book.drafts()
-    assert len(before) == outreach_book.CUSTOMERS
-    rows = PostReview.objects.order_by("id")
-    assert {row.tool_name for row in rows} == {"mail.draft"}
-    wrong = [to for to, text in before.items() if "50 % off" in text]
-    call = (
-        ToolCall.objects.filter(tool_name="mail.draft", claims__contains="18 months").first()
-        or rows[0].tool_call
+    before, calls = (
+        outreach_book.drafts(),
+        ToolCall.objects.filter(tool_name="mail.draft").order_by("created_at"),
     )
-    row = rows.filter(tool_call=call).first() or rows[0]
-    body = wire.GradeBody.from_tree(
-        {
-            "verdict": "flagged",
-            "severity": "high",
-            "note": "There is no such discount.",
-            "follow_up": "fork",
-            "changes": [{"op": "set", "path": "/discount", "value": canonical.Number("0")}],
-        }
-    )
+    assert len(before) == calls.count() == outreach_book.CUSTOMERS
+    assert set(PostReview.objects.values_list("tool_name", flat=True)) <= {"mail.draft"}
+    main = list(calls.values_list("pk", flat=True))
+    assert any("50 % off" in text for text in before.values())
+    row = PostReview.objects.order_by("id").first() or drawn(calls[3])
+    flag = {
+        "verdict": "flagged",
+        "severity": "high",
+        "note": "There is no such discount.",
+        "follow_up": "fork",
+    }
+    changes = [{"op": "set", "path": "/discount", "value": canonical.Number("0")}]
+    body = wire.GradeBody.from_tree({**flag, "changes": changes})
     by = actor_for(MemberCaller(cast.bob), source="page")
     look_back(call_id=row.tool_call_id, body=body, body_digest="d", key="k", actor=by)
     hosted.work()
-    at = [
-        call.pk
-        for call in ToolCall.objects.filter(branch__name="main", tool_name="mail.draft").order_by(
-            "created_at"
-        )
-    ]
-    redone = ToolCall.objects.filter(branch__name="fork-1", tool_name="mail.draft").count()
-    assert redone == outreach_book.CUSTOMERS - at.index(row.tool_call_id)
+    # From the flagged one on, and over the drafts of before.
+    redone = calls.filter(branch__name="fork-1").count()
+    assert redone == outreach_book.CUSTOMERS - main.index(row.tool_call_id)
     after = outreach_book.drafts()
-    assert len(after) == len(before) and wrong
-    assert sum("off" in text for text in after.values()) < len(wrong) or redone < outreach_book.CUSTOMERS
-    assert Run.objects.get().state == "succeeded"
+    assert after.keys() == before.keys() and Run.objects.get().state == "succeeded"
+    anew = range(main.index(row.tool_call_id) + 1, outreach_book.CUSTOMERS + 1)
+    assert not any("off" in after[str(outreach_book.customer(number)["mail"])] for number in anew)

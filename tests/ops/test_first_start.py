@@ -69,7 +69,9 @@ def test_a_policy_is_in_force_and_everything_is_on_record(var: Path) -> None:
     started = first_start()
     assert started is not None
     policy = current(started.workspace.pk)
-    assert policy is not None and policy.number == 2, "the first one, and the demo's rules before it"
+    assert policy is not None and policy.number == 3, (
+        "the first one, and the rules of the two demos before it"
+    )
     kinds = list(Event.objects.order_by("id").values_list("kind", flat=True))
     assert kinds.count("member.invited") == 3 and kinds.count("key.made") == len(AGENTS)
     record = "".join(EventPayload.objects.values_list("body", flat=True))
