@@ -148,7 +148,7 @@ def _fault(branch: Branch, name: str, said: Any) -> str:
         return "" if {"result", "result_digest"} & said.keys() else "result is missing"
     if name == acts.PLAN:
         return _plan_fault(branch, said)
-    return ""
+    return "a verdict is given, not asked for" if name.startswith(acts.VERDICT) else ""
 
 
 def _plan_fault(branch: Branch, said: Any) -> str:

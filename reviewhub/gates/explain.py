@@ -34,6 +34,7 @@ from reviewhub.toolcalls.in_plan import plan_step
 from reviewhub.toolcalls.likeness import likeness
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.queries import arguments_of
+from reviewhub.toolcalls.verdict_weight import counting
 from reviewhub.tools.models import Tool
 from reviewhub.tools.see import known
 
@@ -118,8 +119,8 @@ def _then(because: dict[str, Any]) -> Then | None:
     if not isinstance(because.get("then"), dict):
         return None
     known = canonical.to_python(because["then"])
-    wished = known["wished_decisions"]
-    return Then(**known | {"wished_decisions": tuple(wished) if wished is not None else None})
+    lists = {name: known.get(name) for name in ("wished_decisions", "failed_checks")}
+    return Then(**known | {name: None if one is None else tuple(one) for name, one in lists.items()})
 
 
 def _facts_then(call: ToolCall, arguments: str, then: Then) -> CallFacts:
@@ -129,7 +130,7 @@ def _facts_then(call: ToolCall, arguments: str, then: Then) -> CallFacts:
         effect=then.effect,
         arguments=arguments,
         schema_problem=then.schema_problem,
-        failed_checks=failed_checks(call.claims),
+        failed_checks=failed_checks(call.claims) if then.failed_checks is None else then.failed_checks,
         wished_decisions=then.wished_decisions,
         wished_deadline_seconds=then.wished_deadline_seconds,
         plan_step=then.plan_step,
@@ -141,7 +142,12 @@ def _facts_now(call: ToolCall, arguments: str) -> CallFacts:
     read = call_facts(
         tool=tool,
         arguments=arguments,
-        failed_checks=failed_checks(call.claims),
+        failed_checks=counting(
+            agent=call.agent,
+            environment=call.run.environment,
+            tool=call.tool_name,
+            failed=failed_checks(call.claims),
+        ),
         plan_step=plan_step(agent=call.agent, branch=call.branch, call_id=call.call_id),
     )
     if read.errors:

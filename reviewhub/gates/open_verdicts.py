@@ -15,15 +15,17 @@ from reviewhub.core import clock
 from reviewhub.gates.hold import hold
 from reviewhub.gates.prepare import Prepared, with_answer
 from reviewhub.plans.queries import in_force
+from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import ToolCall
+from reviewhub.toolcalls.verdict_weight import Judgement, Weight, weights
 from reviewhub.verdicts.models import Verdict
 from reviewhub.verdicts.nudge import nudge
 from reviewhub.verdicts.webhooks import about
 
 
-def hold_for_webhooks(*, agent: Agent, prepared: Sequence[Prepared]) -> list[Prepared]:
+def hold_for_webhooks(*, run: Run, agent: Agent, prepared: Sequence[Prepared]) -> list[Prepared]:
     """The calls, of which those that policy lets run wait where a webhook has to pass them first."""
-    return [_held(agent, one) for one in prepared]
+    return [_held(agent, run.environment, one) for one in prepared]
 
 
 def open_verdicts(calls: Sequence[ToolCall], *, judges: str) -> None:
@@ -63,16 +65,24 @@ def _tell(verdict_id: uuid.UUID) -> None:
     nudge(verdict_id)
 
 
-def _held(agent: Agent, one: Prepared) -> Prepared:
+def gates_of(*, agent: Agent, environment: str, tool: str) -> list[str]:
+    """The webhooks that have to pass a call of this tool before it runs, as the settings or a rule of policy say."""
+    if not settings.VERIFIERS:
+        return []
+    webhooks = about(settings.VERIFIERS, tool=tool, judges="proposal", workspace=agent.workspace.slug)
+    asked = [Judgement(name=one.name, tool=tool, judges="proposal", status="pending") for one in webhooks]
+    found = weights(agent=agent, environment=environment, judgements=asked)
+    return [
+        webhook.name
+        for webhook, weight in zip(webhooks, found, strict=True)
+        if webhook.gate or weight in (Weight.GATE, Weight.REPLAN)
+    ]
+
+
+def _held(agent: Agent, environment: str, one: Prepared) -> Prepared:
     if one.answer.action not in ("allow", "observe"):
         return one
-    webhooks = about(
-        settings.VERIFIERS,
-        tool=one.proposal.tool_name,
-        judges="proposal",
-        workspace=agent.workspace.slug if settings.VERIFIERS else "",
-    )
-    names = [webhook.name for webhook in webhooks if webhook.gate]
+    names = gates_of(agent=agent, environment=environment, tool=one.proposal.tool_name)
     if not names:
         return one
     because = f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} to pass it first."

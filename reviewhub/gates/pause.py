@@ -150,7 +150,7 @@ def _write(
     prepared = hold_rejected(run=run, agent=agent, prepared=prepared)
     prepared, standing = let_stand(run=run, agent=agent, prepared=prepared)
     # Last: whatever would run now, by a rule or by a standing approval, a webhook may have to pass first.
-    prepared = hold_for_webhooks(agent=agent, prepared=prepared)
+    prepared = hold_for_webhooks(run=run, agent=agent, prepared=prepared)
     checkpoint = save(branch=branch, draft=made, actor=actor) if made else head_of(branch)
     row = _pause_row(run, branch, checkpoint, body, prepared)
     calls = propose(

@@ -22,6 +22,7 @@ from reviewhub.toolcalls.in_plan import plan_step
 from reviewhub.toolcalls.likeness import likeness
 from reviewhub.toolcalls.propose import Proposal
 from reviewhub.toolcalls.states import CallState
+from reviewhub.toolcalls.verdict_weight import counting
 from reviewhub.tools.models import Tool
 from reviewhub.tools.see import known, see
 
@@ -68,7 +69,7 @@ def prepare(
     tools = known(agent=agent, names=names)
     steps = [plan_step(agent=agent, branch=branch, call_id=one.call_id) if branch else "" for one in calls]
     read = [
-        _read(position, call, tools[call.tool], step)
+        _read(position, call, tools[call.tool], step, _counting(run, agent, call))
         for position, (call, step) in enumerate(zip(calls, steps, strict=True))
     ]
     errors = [error for _, _, found in read for error in found]
@@ -143,7 +144,7 @@ def because_text(answer: Resolved) -> str:
 
 
 def _read(
-    position: int, call: wire.ToolCallIn, tool: Tool, step: str
+    position: int, call: wire.ToolCallIn, tool: Tool, step: str, failed: tuple[str, ...]
 ) -> tuple[Proposal, CallFacts, list[dict[str, str]]]:
     where = f"/tool_calls/{position}/arguments"
     text = call.canonical_arguments
@@ -152,7 +153,7 @@ def _read(
     known = call_facts(
         tool=tool,
         arguments=text,
-        failed_checks=failed_names(call.checks),
+        failed_checks=failed,
         wished_decisions=None if wished is None else tuple(kind.value for kind in wished),
         wished_deadline_seconds=max(1, int(call.deadline.total_seconds())) if call.deadline else None,
         plan_step=step,
@@ -171,6 +172,12 @@ def _read(
         claims=claims_text(call),
     )
     return proposal, known.facts, errors
+
+
+def _counting(run: Run, agent: Agent, call: wire.ToolCallIn) -> tuple[str, ...]:
+    return counting(
+        agent=agent, environment=run.environment, tool=call.tool, failed=failed_names(call.checks)
+    )
 
 
 def failed_names(checks: Sequence[wire.Check]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from reviewhub_agents import canonical
 from reviewhub.core import clock
 from reviewhub.core.actors import Actor, policy
 from reviewhub.core.clock import DbNow
+from reviewhub.gates.open_verdicts import gates_of
 from reviewhub.plans.models import PlanVersion
 from reviewhub.reviews.conclude import conclude
 from reviewhub.reviews.lock import lock_request
@@ -28,7 +29,6 @@ from reviewhub.toolcalls.today import today
 from reviewhub.verdicts.ask import Said, ask
 from reviewhub.verdicts.give import record_verdict
 from reviewhub.verdicts.models import Verdict
-from reviewhub.verdicts.webhooks import about
 
 MAX_ATTEMPTS = 3
 LEASE = timedelta(seconds=60)
@@ -94,13 +94,7 @@ def _let_run(call_id: uuid.UUID) -> None:
         return
     locked = lock_request(pending.pk)
     call, request = locked.call, locked.request
-    gates = [
-        one.name
-        for one in about(
-            settings.VERIFIERS, tool=call.tool_name, judges="proposal", workspace=call.workspace.slug
-        )
-        if one.gate
-    ]
+    gates = gates_of(agent=call.agent, environment=call.run.environment, tool=call.tool_name)
     passed = Verdict.objects.filter(
         tool_call=call, judges="proposal", source=Verdict.Source.WEBHOOK, status=Verdict.Status.PASSED
     ).values_list("name", flat=True)

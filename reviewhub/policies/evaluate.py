@@ -20,7 +20,7 @@ from reviewhub.policies.models import PolicyVersion
 from reviewhub.policies.queries import newest, numbered
 from reviewhub.policies.reading import parse_policy
 from reviewhub.policies.rules import Answer, Policy
-from reviewhub.tools.acts import act_of
+from reviewhub.tools.acts import VERDICT, act_of
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +64,7 @@ class Then:
     schema_problem: str
     wished_decisions: tuple[str, ...] | None
     wished_deadline_seconds: int | None
+    failed_checks: tuple[str, ...] | None = None
     plan_step: str = ""
 
     @classmethod
@@ -125,6 +126,13 @@ def asks_for_plan_step(workspace_id: uuid.UUID) -> bool:
     policy = in_force(workspace_id).policy
     lines = (*policy.guardrails, *policy.rules) if policy else ()
     return any(PLAN_STEP in (rule.expression or "") for rule in lines)
+
+
+def names_verdicts(workspace_id: uuid.UUID) -> bool:
+    """Whether a rule of the policy in force may be about what a verifier says."""
+    policy = in_force(workspace_id).policy
+    lines = (*policy.guardrails, *policy.rules) if policy else ()
+    return any(rule.tool.casefold().startswith(VERDICT) for rule in lines)
 
 
 def as_of(workspace_id: uuid.UUID, number: int) -> InForce:

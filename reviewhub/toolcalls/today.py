@@ -10,6 +10,7 @@ from reviewhub.toolcalls.claims import failed_checks
 from reviewhub.toolcalls.in_plan import plan_step
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.queries import arguments_of
+from reviewhub.toolcalls.verdict_weight import counting
 from reviewhub.tools.models import Tool
 
 
@@ -30,7 +31,12 @@ def today(call: ToolCall) -> Today:
     known = call_facts(
         tool=tool,
         arguments=arguments,
-        failed_checks=failed_checks(call.claims),
+        failed_checks=counting(
+            agent=call.agent,
+            environment=call.run.environment,
+            tool=call.tool_name,
+            failed=failed_checks(call.claims),
+        ),
         plan_step=plan_step(agent=call.agent, branch=call.branch, call_id=call.call_id),
     )
     facts = known.facts

@@ -13,6 +13,7 @@ FINISH = "rh.finish"
 ASK = "rh.ask"
 STEP = "rh.step/"
 GATE = "rh.gate/"
+VERDICT = "rh.verdict/"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +48,8 @@ _BY_NAME = {
 _BY_BEGINNING = {
     STEP: Act(effect="read", decisions=_YES_OR_NO, sentence="Enter step {node}", implied=True),
     GATE: Act(effect="read", decisions=("approve", "edit", "reject", "respond")),
+    # Never asked for: rules about it say what a verifier's verdict counts for.
+    VERDICT: Act(effect="read", decisions=_YES_OR_NO, implied=True),
 }
 
 
@@ -72,6 +75,9 @@ def reaches(pattern: str, name: str, *, lets_run: bool) -> bool:
     What an agent's code asks of people by itself (`rh.ask`, `rh.gate/…`) is also held or denied by a rule for `*`.
     """
     act = act_of(name)
+    if name.startswith(VERDICT):
+        # A rule for all of `rh.` means what is asked for.
+        return pattern.casefold().startswith(VERDICT)
     if act is None or pattern.casefold().startswith(PREFIX):
         return True
     return not (act.implied or lets_run)

@@ -18,6 +18,7 @@ class Stage:
     """An agent with a plan and a tool that runs at once."""
 
     def __init__(self, cast: Cast) -> None:
+        self.cast = cast
         self.http, self.bob = agent_of(cast.support), PersonHttp(cast.bob)
         self.http.put("/tools/look", {"effect": "read"}).ok()
         policy(cast.support, {"name": "Looks", "tool": "look", "action": "allow"})
@@ -112,3 +113,36 @@ def test_checks_that_could_not_be_made_hold_and_say_their_source(stage: Stage) -
     reply = stage.bob.client.post(f"/{slug}/runs/{stage.run}/plan/1/ask", form)
     assert (reply.status_code, stage.signals()["asked"]) == (302, "Not so")
     assert "Outside" in stage.bob.client.get(f"/{slug}/runs/{stage.run}").content.decode()
+
+
+LOOKS = {"name": "Looks", "tool": "look", "action": "allow"}
+
+
+def checked(stage: Stage, name: str) -> Any:
+    checks = [{"name": name, "status": "failed", "source": "function"}]
+    (one,) = stage.http.pause(stage.run, call("look", arguments={}, checks=checks)).ok()["tool_calls"]
+    return one
+
+
+def test_a_rule_says_that_a_failed_check_is_shown_and_holds_nothing(stage: Stage) -> None:
+    shown = {"name": "Tone is shown", "tool": "rh.verdict/Tone", "action": "allow"}
+    policy(stage.cast.support, LOOKS, shown)
+    one = checked(stage, "Tone")
+    assert one["state"] == "allowed"
+    assert stage.http.consume(one).ok()
+    assert stage.http.outcome(one, result=1).ok()
+    # A rule for all that begins with rh. is not about verdicts.
+    policy(stage.cast.support, LOOKS, {**shown, "tool": "rh.*"})
+    assert checked(stage, "Sum")["state"] == "waiting"
+
+
+def test_a_rule_makes_a_failed_verdict_a_reason_to_plan_anew(stage: Stage) -> None:
+    one = stage.look("succeeded")
+    stage.verdict(one, name="Books", contradicts="", judges="result").ok(201)
+    assert stage.signals() == {"version": 1}
+    policy(stage.cast.support, LOOKS, {"name": "Books", "tool": "rh.verdict/Books", "action": "deny"})
+    assert stage.signals() == {"version": 1, "refused": "Books: closed"}
+    lies = stage.http.pause(stage.run, call("rh.verdict/Books", arguments={}))
+    assert (lies.status, "given, not asked for" in lies.json["detail"]) == (422, True)
+    stage.plan(**WHY)
+    assert stage.signals() == {"version": 2}

@@ -433,6 +433,8 @@ def test_acts_are_asked_for_and_their_approval_used_once(keeper: Keeper) -> None
     (call,) = store.pause(key="p", snapshot=at, proposals=[ask]).calls
     permit = store.consume(call, facts={})
     assert permit.arguments == needed.value.arguments
+    with pytest.raises(ReplayDiverged):  # what was approved is another plan
+        store.write_plan(key="c", intent=replace(intent, because="else"), base=0, call=call.id)
     assert store.write_plan(key="b", intent=intent, base=0, call=call.id) == 1
     assert store.write_plan(key="b", intent=intent, base=0, call=call.id) == 1
     store.outcome(call, attempt=permit.attempt, status="succeeded", result='{"version":1}')
@@ -445,6 +447,8 @@ def test_acts_are_asked_for_and_their_approval_used_once(keeper: Keeper) -> None
     store = keeper.over()
     (call,) = store.pause(key="e", snapshot=at, proposals=[ask]).calls
     permit = store.consume(call, facts={})
+    with pytest.raises(ReplayDiverged):  # what was approved is another end
+        store.finish(result='{"paid":15.00}', call=call.id)
     store.finish(result='{"paid":1.50}', call=call.id)
     store.outcome(call, attempt=permit.attempt, status="succeeded", result="null")
     assert keeper.ended() == "succeeded"

@@ -100,6 +100,29 @@ def test_anything_else_is_for_people_and_shown(
     assert stage.http.consume(one).ok()
 
 
+LOOKS = {"name": "Looks", "tool": "look", "action": "allow"}
+
+
+@pytest.mark.parametrize(
+    ("action", "gate", "state"),
+    [
+        ("require", False, "waiting"),
+        ("deny", False, "waiting"),
+        ("allow", True, "waiting"),
+        ("allow", False, "allowed"),
+    ],
+)
+def test_a_rule_makes_a_gate_of_a_webhook_and_lifts_none_of_the_settings(
+    stage: Stage, asked: list[Any], settings: Any, action: str, gate: bool, state: str
+) -> None:
+    settings.VERIFIERS = read(json.dumps([HOOK | {"gate": gate}]))
+    policy(stage.cast.support, LOOKS, {"name": "Books", "tool": "rh.verdict/Books", "action": action})
+    one = stage.paused()
+    assert one["state"] == state
+    assert work() == 1
+    assert stage.now(one)["state"] == "allowed"
+
+
 def test_it_frees_nothing_that_waits_for_more(stage: Stage, asked: list[Any]) -> None:
     stricter = stage.paused()
     policy(stage.cast.support, {"name": "Held", "tool": "look", "action": "require"})

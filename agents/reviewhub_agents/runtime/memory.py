@@ -219,6 +219,8 @@ class MemoryStore:
         number = len(self.plans)
         if base is not None and base != number:
             raise PlanChanged(f"version {number} of the plan is in force, not {base}")
+        if call is not None and messages.planned(self._allowed(call)) != (base, intent):
+            raise ReplayDiverged("another plan was allowed")
         if "rh.plan" in self.gated and call is None:
             body = messages.plan_body(branch="main", intent=intent, base=None, epoch=None).to_tree()
             said = {name: body[name] for name in ("steps", "assumptions", "why") if body.get(name)}
@@ -284,10 +286,12 @@ class MemoryStore:
         self._check()
         steps = list(_steps(self.plans[-1].steps if self.plans else ()))
         still = [one for one in steps if not one.steps and one.status not in _OVER]
+        told = [{"id": one.id, "title": one.title, "status": one.status or "pending"} for one in still]
+        arguments = canonical.dumps({"open_steps": told, "result": canonical.reread(result)})
         if call is None and (still or "rh.finish" in self.gated):
-            told = [{"id": one.id, "title": one.title, "status": one.status or "pending"} for one in still]
-            arguments = {"open_steps": told, "result": canonical.reread(result)}
-            raise ApprovalNeeded("rh.finish", canonical.dumps(arguments))
+            raise ApprovalNeeded("rh.finish", arguments)
+        if call is not None and self._allowed(call) != arguments:
+            raise ReplayDiverged("another end was allowed")
         self.state, self.result = "succeeded", result
 
     def fail(self, *, error: str) -> None:
@@ -353,6 +357,10 @@ class MemoryStore:
             decision=Decided(type="deny", by_kind="policy", by_name="policy") if state == "denied" else None,
         )
         return _Row(call=call, proposal=proposal, arguments=proposal.arguments, grant=state == "allowed")
+
+    def _allowed(self, call: str) -> str:
+        """The arguments with which people allowed an act, by the id of its call."""
+        return next(row.arguments for rows in self._stops.values() for row in rows if row.call.id == call)
 
     def _row(self, call: Call) -> _Row:
         return next(row for rows in self._stops.values() for row in rows if row.call.id == call.id)

@@ -233,6 +233,7 @@ def signals_of(out: wire.SignalsOut) -> Signals:
         failures=out.failures,
         contradicted=out.contradicted,
         because=out.because,
+        refused=out.refused,
         asked=out.asked,
     )
 

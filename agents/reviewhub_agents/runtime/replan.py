@@ -19,6 +19,7 @@ class Why:
     def __str__(self) -> str:
         said = "a person asked for it" if self.asked else f"{self.failures} failures in a row"
         said = f"assumption {self.contradicted} does not hold" if self.contradicted else said
+        said = "what was done did not pass" if self.text and said.startswith("None ") else said
         return f"{said}: {self.text}" if self.text else said
 
 
@@ -26,7 +27,8 @@ class Why:
 class Replan:
     """At the end of each step but the last it is looked whether the plan holds; if not, the run goes to step `to`.
 
-    Reasons: so many calls in a row that `failures`, a verdict that contradicts an assumption, a person who asks for it.
+    Reasons: so many calls in a row that `failures`, a verdict that contradicts an assumption or that a rule of policy
+    makes a reason, a person who asks for it.
     """
 
     to: str
@@ -40,4 +42,6 @@ class Replan:
             return Why(asked=True, text=signals.asked)
         if signals.contradicted:
             return Why(contradicted=signals.contradicted, text=signals.because)
+        if signals.refused:
+            return Why(text=signals.refused)
         return Why(failures=signals.failures) if signals.failures >= self.failures else None

@@ -201,6 +201,7 @@ class Signals:
     failures: int = 0
     contradicted: str = ""
     because: str = ""
+    refused: str = ""
     asked: str = ""
 
 

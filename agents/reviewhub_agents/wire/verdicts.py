@@ -46,14 +46,15 @@ class VerdictOut(Wire):
 class SignalsOut(Wire):
     """`GET /branches/{branch}/signals`: what speaks against the plan in force (`version`, 0: there is none).
 
-    `failures` in a row since it was written, an assumption that was `contradicted` and `because` of what, and what a
-    person said who `asked` for another plan.
+    `failures` in a row since it was written, an assumption that was `contradicted` and `because` of what, what was
+    `refused` by a verifier that a rule of policy makes a reason, and what a person said who `asked` for another plan.
     """
 
     version: Count = 0
     failures: Count = 0
     contradicted: AssumptionId = ""
     because: str = ""
+    refused: str = ""
     asked: str = ""
 
 
