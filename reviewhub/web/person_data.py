@@ -6,14 +6,14 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.models import Member
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.core.errors import Conflict, Invalid
 from reviewhub.retention.erase_member import erase_member
 from reviewhub.retention.person_data import export_member, export_subject
-from reviewhub.web.access import actor, page
+from reviewhub.web.access import actor, page, posted
 from reviewhub.web.audit_proof import download
 from reviewhub.web.forms import words
 from reviewhub.web.people import find, people_page
@@ -52,7 +52,7 @@ def _again(request: HttpRequest, caller: MemberCaller, member: Member, error: In
     return people_page(request, caller, errors=words(error), status=error.status)
 
 
-@require_POST
+@posted
 @page(Action.RUN_ERASE, of=find, again=_again)
 def erase(request: HttpRequest, caller: MemberCaller, member: Member) -> HttpResponse:
     """Erases who a former member was; their address has to be typed."""

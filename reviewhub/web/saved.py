@@ -13,7 +13,6 @@ from urllib.parse import parse_qs, urlencode
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 
 from reviewhub.accounts.models import SavedView
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, require
@@ -21,7 +20,7 @@ from reviewhub.accounts.queries import views_of
 from reviewhub.accounts.remove_view import remove_view
 from reviewhub.accounts.save_view import READS, save_view
 from reviewhub.core.errors import Invalid
-from reviewhub.web.access import actor, page
+from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import words
 
 # Page → the parameters of its address that a view keeps; where one is in the list and what is open are no part of it.
@@ -80,7 +79,7 @@ def _again(request: HttpRequest, caller: MemberCaller, error: Invalid) -> HttpRe
     return _back(caller, request.POST.get("page", ""), _query(request))
 
 
-@require_POST
+@posted
 @page(Action.QUEUE_READ, again=_again)
 def save(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Keeps what the page shows under the name that was given."""
@@ -100,7 +99,7 @@ def save(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     return _back(caller, made.page, made.query)
 
 
-@require_POST
+@posted
 @page(Action.QUEUE_READ)
 def remove(request: HttpRequest, caller: MemberCaller, view_id: uuid.UUID) -> HttpResponse:
     """Removes a view; the page still shows what it showed."""
