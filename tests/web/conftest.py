@@ -37,6 +37,11 @@ def as_() -> Callable[[Member], Client]:
 @shared
 def ids(cast: Cast) -> dict[str, Any]:
     """One of everything, of team Support."""
+    return one_of_each(cast)
+
+
+def one_of_each(cast: Cast) -> dict[str, Any]:
+    """One of everything that an address names: how the address has it → what it is."""
     row = waiting(cast.support)
     _, key, _ = make_test_agent(cast.support, name="Other agent")
     tool = row.agent.tools.get()
