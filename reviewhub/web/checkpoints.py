@@ -32,11 +32,12 @@ from reviewhub.runs.queries import branches_of
 from reviewhub.runs.states import OPEN_BRANCH
 from reviewhub.web.access import page
 from reviewhub.web.called import Called, called
+from reviewhub.web.controls import CONTROL, ways
 from reviewhub.web.differing import MOST, MOST_BYTES, listed
 from reviewhub.web.forms import words
 from reviewhub.web.render import show
 from reviewhub.web.runs import find as find_run
-from reviewhub.web.state_view import hides, look, value_at
+from reviewhub.web.state_view import hides, look, schema_of, value_at
 
 LISTED = 40
 CALLS = 20
@@ -169,7 +170,6 @@ def trace(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpRe
 def about(caller: MemberCaller, row: Checkpoint) -> dict[str, Any]:
     """What every page about one checkpoint says: whose it is, how it came to be, its neighbours, what one may do."""
     target = run_target(row.run)
-    is_open = row.branch.state in OPEN_BRANCH
     around = Checkpoint.objects.filter(branch_id=row.branch_id).defer("content")
     return {
         "run": row.run,
@@ -179,11 +179,13 @@ def about(caller: MemberCaller, row: Checkpoint) -> dict[str, Any]:
         "parent": _parent(row),
         "after": around.filter(number=row.number + 1).first(),
         "head": row.branch.head,
-        "is_open": is_open,
-        "may_fork": allowed(caller, Action.CHECKPOINT_FORK, target),
+        "ways": ways(
+            row.branch,
+            may={one for one in CONTROL if allowed(caller, one, target)},
+            stopped=row.run.agent.stopped_at is not None,
+        ),
         "pin": Pin.objects.filter(pk=row.pk).first(),
         "may_pin": allowed(caller, Action.CHECKPOINT_PIN, target),
-        "may_rewrite": is_open and allowed(caller, Action.CHECKPOINT_REWRITE, target),
         "key": uuid.uuid4(),
     }
 
@@ -192,11 +194,6 @@ def read_state(row: Checkpoint) -> State:
     """The state of a checkpoint; a damaged one is put on record. Raises CorruptCheckpoint."""
     with setting_aside():
         return load_state(row)
-
-
-def schema_of(row: Checkpoint) -> str:
-    """The JSON Schema that the state was saved under; empty when it was none."""
-    return row.state_schema.schema if row.state_schema else ""
 
 
 def lines(rows: list[Checkpoint]) -> list[Line]:

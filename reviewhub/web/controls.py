@@ -10,8 +10,16 @@ from reviewhub.accounts.permissions import Action
 from reviewhub.runs.models import Branch
 from reviewhub.runs.states import OPEN_BRANCH, BranchState
 
-CONTROL = (Action.RUN_HALT, Action.RUN_RESUME, Action.RUN_CANCEL)
+CONTROL = (
+    Action.RUN_HALT,
+    Action.RUN_RESUME,
+    Action.RUN_CANCEL,
+    Action.CHECKPOINT_FORK,
+    Action.CHECKPOINT_REWRITE,
+)
 NOT_YOURS = "Only people of a team that looks after this run may do it."
+STOPPED = "The agent is stopped. Start it on the page of agents first."
+ENDED = "The run has ended."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,10 +34,33 @@ class Control:
     why_not: str = ""
 
 
+@dataclass(frozen=True)
+class Ways:
+    """How a run can go on from one of its checkpoints: why no fork, why no rewrite; empty when there is."""
+
+    no_fork: str
+    no_rewrite: str
+
+
+def ways(branch: Branch, *, may: Collection[Action], stopped: bool) -> Ways:
+    """The ways on from a checkpoint of a branch.
+
+    Args:
+        may: what the person may do to the run.
+        stopped: whether its agent is stopped.
+    """
+    no_rewrite = _blocked(Action.CHECKPOINT_REWRITE in may, stopped)
+    if not no_rewrite and branch.state not in OPEN_BRANCH:
+        no_rewrite = (
+            f"{branch.name} is {branch.state}: nothing of it can be rewritten. A fork goes on from here."
+        )
+    return Ways(no_fork=_blocked(Action.CHECKPOINT_FORK in may, stopped), no_rewrite=no_rewrite)
+
+
 def controls(
     *, run_id: uuid.UUID, branches: Sequence[Branch], may: Collection[Action], stopped: bool
 ) -> list[Control]:
-    """The buttons that make sense for a run as it is, those that this person may not use with the reason.
+    """The buttons of a run as it is, those that cannot be used now, or not by this person, with the reason.
 
     Args:
         may: what the person may do to the run.
@@ -49,7 +80,10 @@ def controls(
             )
         )
     blocked = _blocked(Action.RUN_RESUME in may, stopped)
-    if any(branch.is_halted for branch in going):
+    quarantined = [branch for branch in branches if branch.state == BranchState.QUARANTINED]
+    is_halted = any(branch.is_halted for branch in going)
+    if is_halted or not quarantined:
+        idle = "Nothing of it is halted." if going else f"{ENDED} A fork of one of its checkpoints goes on."
         found.append(
             Control(
                 verb="resume",
@@ -57,37 +91,35 @@ def controls(
                 help="The run goes on from its last checkpoint.",
                 path=f"runs/{run_id}/resume",
                 send="Resume",
+                why_not=blocked if is_halted else idle,
+            )
+        )
+    for branch in quarantined:
+        label = "Try again…" if len(branches) == 1 else f"Try {branch.name} again…"
+        found.append(
+            Control(
+                verb="retry",
+                label=label,
+                help="The branch goes on from its last checkpoint. An earlier one can be opened and forked.",
+                path=f"branches/{branch.pk}/retry",
+                send="Try again",
                 why_not=blocked,
             )
         )
-    for branch in branches:
-        if branch.state == BranchState.QUARANTINED:
-            label = "Try again…" if len(branches) == 1 else f"Try {branch.name} again…"
-            found.append(
-                Control(
-                    verb="retry",
-                    label=label,
-                    help="The branch goes on from its last checkpoint. An earlier one can be opened and forked.",
-                    path=f"branches/{branch.pk}/retry",
-                    send="Try again",
-                    why_not=blocked,
-                )
-            )
-    if going or any(branch.state == BranchState.QUARANTINED for branch in branches):
-        found.append(
-            Control(
-                verb="cancel",
-                label="Cancel run…",
-                help="The run ends, what waits is closed, and the agent is told why.",
-                path=f"runs/{run_id}/cancel",
-                send="Cancel this run",
-                why_not="" if Action.RUN_CANCEL in may else NOT_YOURS,
-            )
+    found.append(
+        Control(
+            verb="cancel",
+            label="Cancel run…",
+            help="The run ends, what waits is closed, and the agent is told why.",
+            path=f"runs/{run_id}/cancel",
+            send="Cancel this run",
+            why_not=ENDED if not (going or quarantined) else "" if Action.RUN_CANCEL in may else NOT_YOURS,
         )
+    )
     return found
 
 
 def _blocked(may: bool, stopped: bool) -> str:
     if not may:
         return NOT_YOURS
-    return "The agent is stopped. Start it on the page of agents first." if stopped else ""
+    return STOPPED if stopped else ""

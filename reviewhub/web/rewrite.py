@@ -31,13 +31,13 @@ from reviewhub.core.limits import limits, parse_sent
 from reviewhub.gates.consequences import consequences
 from reviewhub.gates.rewrite import rewrite as rewrite_run
 from reviewhub.web.access import actor, page
-from reviewhub.web.checkpoints import about, find, number_in, read_state, schema_of, touched
+from reviewhub.web.checkpoints import about, find, number_in, read_state, touched
 from reviewhub.web.differing import MOST, MOST_BYTES, listed
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.plan_view import base_of
 from reviewhub.web.render import show
 from reviewhub.web.state_fields import MOST_ROWS, Group, by_path, first_field, groups, read
-from reviewhub.web.state_view import Look, hides, look
+from reviewhub.web.state_view import Look, hides, look, schema_of
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,11 @@ from reviewhub.budgets.weigh import FieldWeight, Weight, weigh
 from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.load import CorruptCheckpoint
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.core.display.arguments import pointer
 from reviewhub.gates.set_aside import setting_aside
 
 SHOWN = 20
+LONG = 200  # characters of a name
 HEIGHT = 40
 WIDTH = 240
 FEWEST = 20  # columns for which there is room, so that a single one is no wall
@@ -29,6 +31,8 @@ class Row:
     """A field with what is warned of it."""
 
     name: str
+    path: str
+    """Where it is, as a JSON pointer; empty for a name that is too long for an address."""
     weight: FieldWeight
     bar: SafeString
     warned: list[FieldWarning]
@@ -67,7 +71,8 @@ def scales(checkpoint: Checkpoint | None) -> Scales | None:
 
 def _row(one: FieldWeight, warned: Sequence[FieldWarning]) -> Row:
     name = shortened(one.name)
-    return Row(name, one, _bar(one), [warning for warning in warned if warning.field == name])
+    path = pointer("", one.name) if len(one.name) <= LONG else ""
+    return Row(name, path, one, _bar(one), [warning for warning in warned if warning.field == name])
 
 
 def _bar(one: FieldWeight) -> SafeString:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections import Counter
 from typing import Any
 
 from django.contrib import messages
@@ -17,10 +16,12 @@ from reviewhub.checkpoints import queries as checkpoints
 from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load
 from reviewhub.checkpoints.models import Checkpoint, Hold, Pin
+from reviewhub.checkpoints.outline import Span
 from reviewhub.checkpoints.typed import kept_misfits
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
 from reviewhub.core.idempotency import check_key
 from reviewhub.gates.cancel import cancel as cancel_run
+from reviewhub.gates.consequences import of_branch
 from reviewhub.gates.fork import fork as fork_checkpoint
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.resumptions.queries import failures_of, waits_for_children
@@ -34,12 +35,13 @@ from reviewhub.runs.states import OPEN_BRANCH, RunState
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.called import called
-from reviewhub.web.controls import CONTROL, controls
+from reviewhub.web.controls import CONTROL, controls, ways
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.goodput import strip_of_run
 from reviewhub.web.plan_view import lane
 from reviewhub.web.render import may, show
-from reviewhub.web.run_graph import Line, draw, lanes
+from reviewhub.web.run_compare import compared
+from reviewhub.web.run_lines import OPENED, Asked, Timeline, timeline
 from reviewhub.web.run_weight import scales
 from reviewhub.web.spent import spent_of
 from reviewhub.web.talk import STATE_BYTES, opened
@@ -47,16 +49,7 @@ from reviewhub.web.talk import STATE_BYTES, opened
 CALLS = 60
 CHILDREN = 20
 WAITING = 20
-TAGS = {
-    "waiting": ("warn", "gate", "Waits"),
-    "succeeded": ("ok", "check", "Succeeded"),
-    "failed": ("bad", "x", "Failed"),
-    "denied": ("bad", "x", "Denied"),
-    "unknown": ("warn", "unk", "Unknown"),
-    "started": ("info", "play", "Running"),
-    "allowed": ("info", "clock", "May run"),
-    "skipped": ("", "right", "Skipped"),
-}
+GONE = 10
 
 
 @page(Action.QUEUE_READ)
@@ -98,7 +91,7 @@ def find(caller: MemberCaller, run_id: uuid.UUID) -> tuple[Run, Target]:
 
 @page(Action.RUN_READ, of=find)
 def run(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
-    """One run. `?checkpoint=` opens a state, `?cursor=` goes to older checkpoints."""
+    """One run. `?checkpoint=` opens a state, `?with=` compares it with another one, `?open=` opens a fold."""
     return show(request, caller, "web/run.html", _whole(request, caller, row), nav="runs")
 
 
@@ -106,8 +99,8 @@ def run(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
 def live(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
     """The parts of the run page that change.
 
-    `?checkpoint=` and `?cursor=` are those of the page, `?shown=` is the state that it shows; the same one is not sent
-    again.
+    `?checkpoint=`, `?with=` and `?open=` are those of the page, `?shown=` is the state that it shows; the same one is
+    not sent again.
     """
     context = _context(request, caller, row)
     if request.GET.get("shown", "") != context["shown"]:
@@ -183,14 +176,14 @@ def _context(
     """The parts that change, with the state of the `chosen` checkpoint, else of the one in the address."""
     since = newest_event(caller.workspace_id)
     branches = branches_of(row.pk)
-    found = checkpoints.of_run(row.pk, cursor=request.GET.get("cursor", ""), limit=40)
+    asked = _asked(request, caller, row, chosen)
+    gone = checkpoints.removed_of(row.pk, most=GONE)
+    line = timeline(row, branches, asked, gone)
+    state_of = line.chosen
     calls = list(
         ToolCall.objects.filter(run=row).select_related("branch").order_by("-created_at", "position")[:CALLS]
     )
-    asked = str(chosen or request.GET.get("checkpoint", ""))
-    state_of = _chosen(row, found.rows, asked)
     target = run_target(row)
-    lines = _lines(found.rows, branches, calls, state_of)
     stopped = row.agent.stopped_at is not None
     may_do = {one for one in CONTROL if allowed(caller, one, target)}
     buttons = controls(run_id=row.pk, branches=branches, may=may_do, stopped=stopped)
@@ -198,23 +191,21 @@ def _context(
     return {
         "run": row,
         "asked": asked,
-        "cursor": request.GET.get("cursor", ""),
-        "shown": f"{state_of.pk}:{state_of.branch.state}" if state_of else f"none:{row.state}",
+        "shown": _shown(row, line),
         "branches": branches,
         "hold": Hold.objects.filter(run=row).first(),
         "may_hold": allowed(caller, Action.RUN_HOLD, target),
-        "gone": checkpoints.removed_of(row.pk, most=10),
+        "gone": gone,
         "pin": Pin.objects.filter(pk=state_of.pk).first() if state_of else None,
         "may_pin": allowed(caller, Action.CHECKPOINT_PIN, target),
-        "lines": lines,
-        "graph": draw(lines),
-        "next": found.next,
+        "line": line,
+        "saved": Checkpoint.objects.filter(run=row).count(),
         "lane": lane(row.pk, branches),
         "strip": strip_of_run(row),
         "calls": called(calls),
         "calls_cut": len(calls) == CALLS,
         "chosen": state_of,
-        **_state(state_of),
+        **(compared(line) if line.other else _state(state_of)),
         "is_large": state_of is not None and state_of.raw_length > STATE_BYTES,
         "misfits": kept_misfits(state_of) if state_of else [],
         **_waiting(row),
@@ -229,10 +220,8 @@ def _context(
         "spent": spent_of(row),
         "may_limit": allowed(caller, Action.RUN_RESUME, target),
         "may_audit": may(caller, Action.AUDIT_READ),
-        "may_fork": allowed(caller, Action.CHECKPOINT_FORK, target),
-        "may_rewrite": state_of is not None
-        and state_of.branch.state in OPEN_BRANCH
-        and allowed(caller, Action.CHECKPOINT_REWRITE, target),
+        "ways": ways(state_of.branch, may=may_do, stopped=stopped) if state_of else None,
+        "after": of_branch(state_of.branch, state_of) if state_of else None,
         "since": since,
         "key": uuid.uuid4(),
     }
@@ -249,21 +238,33 @@ def _children(branches: list[Branch]) -> dict[str, Any]:
     }
 
 
+def _asked(request: HttpRequest, caller: MemberCaller, row: Run, chosen: uuid.UUID | None) -> Asked:
+    """What the address says of the timeline. Raises NotFound for what is no id."""
+    given = request.GET
+    branch, _, last = given.get("open", "").partition(":")
+    try:
+        number = int(last) if last.isascii() and last.isdecimal() and len(last) < 10 else 0
+        return Asked(
+            page=f"/{caller.member.workspace.slug}/runs/{row.pk}",
+            checkpoint=chosen or (uuid.UUID(given["checkpoint"]) if given.get("checkpoint") else None),
+            other=uuid.UUID(given["with"]) if given.get("with") else None,
+            opened=Span(uuid.UUID(branch), max(1, number - OPENED + 1), number) if number else None,
+        )
+    except ValueError as error:
+        raise NotFound from error
+
+
+def _shown(row: Run, line: Timeline) -> str:
+    """Stands for what the panel beside the timeline shows: the same one is not sent again."""
+    if line.chosen is None:
+        return f"none:{row.state}"
+    return f"{line.chosen.pk}:{line.chosen.branch.state}:{line.other.pk if line.other else ''}"
+
+
 def _waiting(row: Run) -> dict[str, Any]:
     """The requests of the run that wait for people: the oldest few, and how many there are."""
     found = ReviewRequest.objects.filter(run=row, state="pending")
     return {"pending": list(found.order_by("number")[:WAITING]), "pending_count": found.count()}
-
-
-def _chosen(row: Run, shown: list[Checkpoint], asked: str) -> Checkpoint | None:
-    """The checkpoint whose state is open: the asked one, else the newest."""
-    try:
-        wanted = uuid.UUID(asked) if asked else shown[0].pk if shown else None
-    except ValueError as error:
-        raise NotFound from error
-    if wanted is None:
-        return None
-    return checkpoints.in_run(row.pk, wanted)
 
 
 def _state(chosen: Checkpoint | None) -> dict[str, Any]:
@@ -277,35 +278,3 @@ def _state(chosen: Checkpoint | None) -> dict[str, Any]:
         return {}
     except BlobsAway as away:
         return {"state_away": away.message}
-
-
-def _tags(calls: list[ToolCall]) -> list[tuple[str, str, str, int]]:
-    """What became of the calls of a checkpoint, each kind once with how many there are."""
-    many = Counter(call.state for call in reversed(calls) if call.state in TAGS)
-    return [(*TAGS[state], count) for state, count in many.items()][:2]
-
-
-def _lines(
-    rows: list[Checkpoint], branches: list[Branch], calls: list[ToolCall], chosen: Checkpoint | None
-) -> list[Line]:
-    order = lanes(rows, [branch.pk for branch in branches])
-    at: dict[uuid.UUID, list[ToolCall]] = {}
-    for call in calls:
-        if call.checkpoint_id is not None:
-            at.setdefault(call.checkpoint_id, []).append(call)
-    kinds = checkpoints.kinds_of(rows)
-    lines: list[Line] = []
-    for row in rows:
-        here = at.get(row.pk, [])
-        names = ", ".join(dict.fromkeys(call.tool_name for call in reversed(here)))
-        lines.append(
-            Line(
-                checkpoint=row,
-                lane=order.get(row.branch_id, 0),
-                is_on=chosen is not None and chosen.pk == row.pk,
-                title=names or row.node or f"Checkpoint {row.number}",
-                tags=_tags(here),
-                kind=kinds[row.pk],
-            )
-        )
-    return lines

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
+from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.tree import State
 from reviewhub.checkpoints.values import Items, Members, Text, Value
 from reviewhub.core.changes import segments as keys_of
@@ -103,6 +104,11 @@ class _Here:
     @property
     def path(self) -> str:
         return _pointer(self.keys)
+
+
+def schema_of(row: Checkpoint) -> str:
+    """The JSON Schema that the state was saved under; empty when it was none."""
+    return row.state_schema.schema if row.state_schema else ""
 
 
 def look(

@@ -357,7 +357,8 @@ def test_a_run_page_opened_at_the_start_follows_to_the_end(
     agent.post(f"/branches/{Branch.objects.get(run=run).pk}/finish", {"result": "done"}).ok()
     expect(page.locator("#run-state")).to_have_text("Succeeded", timeout=PATIENCE)
     expect(page.locator("#run-facts")).to_contain_text("ended")
-    expect(page.locator("#controls")).not_to_contain_text("run…")
+    expect(page.locator("#controls")).to_contain_text("The run has ended")
+    expect(page.locator("#controls summary")).to_have_count(0)
     expect(page.locator("#controls")).not_to_contain_text("Limits")
     expect(page.locator(".calls summary small")).to_contain_text("succeeded")
 

@@ -302,10 +302,12 @@ def test_the_run_page_leads_to_the_rewrite_and_the_fork(
         shown = page(as_(cast.bob), path)
         assert link in shown and "Fork from here…" in shown and "Pin…" in shown
         shown = page(as_(cast.carol), path)
-        assert link not in shown and "Fork from here…" not in shown
+        assert link not in shown and f"checkpoints/{second}/fork" not in shown
+        assert "Only people of a team that looks after this run may do it." in shown
     Branch.objects.update(state="succeeded")
     shown = page(as_(cast.bob), f"{run}?checkpoint={second}")
-    assert link not in shown and "Fork from here…" in shown, "an ended branch is only forked"
+    assert link not in shown and f"checkpoints/{second}/fork" in shown, "an ended branch is only forked"
+    assert "main</bdi> is succeeded" in shown or "main is succeeded" in shown
 
 
 def test_a_stale_form_is_told_who_and_when(cast: Cast, as_: As, agent: AgentHttp) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from reviewhub.accounts.permissions import Action
 from reviewhub.runs.models import Branch
-from reviewhub.web.controls import CONTROL, controls
+from reviewhub.web.controls import CONTROL, controls, ways
 
 
 def shown(*states: str, may: tuple[Action, ...] = CONTROL, stopped: bool = False) -> str:
@@ -24,14 +24,14 @@ def shown(*states: str, may: tuple[Action, ...] = CONTROL, stopped: bool = False
 @pytest.mark.parametrize(
     ("states", "verbs"),
     [
-        (("running",), "halt cancel"),
-        (("paused",), "halt cancel"),
+        (("running",), "halt (resume) cancel"),
+        (("paused",), "halt (resume) cancel"),
         (("running!",), "resume cancel"),
         (("paused!", "resuming"), "halt resume cancel"),
         (("quarantined",), "retry cancel"),
         (("quarantined", "quarantined", "running"), "halt retry retry cancel"),
-        (("succeeded",), ""),
-        (("failed!", "superseded", "cancelled"), ""),
+        (("succeeded",), "(resume) (cancel)"),
+        (("failed!", "superseded", "cancelled"), "(resume) (cancel)"),
     ],
 )
 def test_what_makes_sense(states: tuple[str, ...], verbs: str) -> None:
@@ -39,6 +39,23 @@ def test_what_makes_sense(states: tuple[str, ...], verbs: str) -> None:
 
 
 def test_who_may_not_sees_them_disabled() -> None:
-    assert shown("running", may=()) == "(halt) (cancel)"
+    assert shown("running", may=()) == "(halt) (resume) (cancel)"
     assert shown("quarantined", may=(Action.RUN_CANCEL,)) == "(retry) cancel"
     assert shown("running!", stopped=True) == "(resume) cancel"
+
+
+@pytest.mark.parametrize(
+    ("state", "may", "stopped", "found"),
+    [
+        ("running", CONTROL, False, "fork rewrite"),
+        ("superseded", CONTROL, False, "fork"),
+        ("failed", CONTROL, False, "fork"),
+        ("running", CONTROL, True, ""),
+        ("running", (Action.RUN_HALT, Action.CHECKPOINT_FORK), False, "fork"),
+    ],
+)
+def test_ways_on_from_a_checkpoint(state: str, may: tuple[Action, ...], stopped: bool, found: str) -> None:
+    way = ways(Branch(name="main", state=state), may=may, stopped=stopped)
+    assert found == " ".join(
+        name for name, why_not in (("fork", way.no_fork), ("rewrite", way.no_rewrite)) if not why_not
+    )
