@@ -6,7 +6,7 @@ Nothing here reads a request or a vote, so a year of them costs what its days co
 from __future__ import annotations
 
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -18,7 +18,7 @@ from django.db.models import QuerySet, Sum
 from reviewhub.insights.count_answers import BY_PEOPLE, OUTCOMES, UNKNOWN
 from reviewhub.insights.days import ONE, start_of
 from reviewhub.insights.models import Answered, EditedPath, Hour, Slice
-from reviewhub.insights.sketch import Sketch, quantiles
+from reviewhub.insights.sketch import Sketch, quantiles_of, tally
 
 MOST_DAYS = 366
 _COLUMNS = (*OUTCOMES, *UNKNOWN, "escalated", "waited_ms")
@@ -63,6 +63,8 @@ class Outcomes:
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COLUMNS, 0))
     waits: list[Sketch] = field(default_factory=list)
+    parts: list[Outcomes] = field(default_factory=list)
+    """Whose waits are in these, too: counted once, and then added up."""
 
     def add(self, counts: Sequence[int]) -> None:
         """Adds the columns of a row."""
@@ -72,8 +74,16 @@ class Outcomes:
     @cached_property
     def times(self) -> tuple[float | None, float | None]:
         """The median and the 95th percentile of the waits; asked when all of them are there."""
-        found = quantiles(self.waits, (0.5, 0.95))
+        found = quantiles_of(self.buckets, (0.5, 0.95))
         return (found[0], found[1]) if found else (None, None)
+
+    @cached_property
+    def buckets(self) -> Counter[int]:
+        """The waits by bucket."""
+        found = tally(self.waits)
+        for part in self.parts:
+            found.update(part.buckets)
+        return found
 
     @property
     def answered(self) -> int:
@@ -96,7 +106,7 @@ def together(many: Iterable[Outcomes]) -> Outcomes:
     found = Outcomes()
     for one in many:
         found.add(list(one.counts.values()))
-        found.waits += one.waits
+        found.parts.append(one)
     return found
 
 
@@ -160,10 +170,10 @@ def figures(asked: Asked, cuts: Iterable[str] = tuple(CUTS)) -> Figures:
         if day < asked.first:
             before.waits.append(waits)
             continue
-        total.waits.append(waits)
         by_day[day].waits.append(waits)
         for place in places[key]:
             place.waits.append(waits)
+    total.parts = list(by_day.values())
     return Figures(
         asked=asked,
         total=total,

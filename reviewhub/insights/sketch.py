@@ -46,12 +46,21 @@ def quantiles(sketches: Iterable[Sketch], shares: Sequence[float]) -> list[float
     Returns:
         One for each share, or None when there are no times.
     """
-    many = array("H", b"".join(sketches))
-    if not many:
+    return quantiles_of(tally(sketches), shares)
+
+
+def tally(sketches: Iterable[Sketch]) -> Counter[int]:
+    """How many times of some sketches are in each bucket."""
+    return Counter(_swapped(array("H", b"".join(sketches))))
+
+
+def quantiles_of(buckets: Counter[int], shares: Sequence[float]) -> list[float] | None:
+    """The same of times that were counted by bucket."""
+    if not buckets:
         return None
     steps: list[tuple[int, int]] = []
     seen = 0
-    for number, count in sorted(Counter(_swapped(many)).items()):
+    for number, count in sorted(buckets.items()):
         seen += count
         steps.append((seen, number))
     return [_at(steps, share * (seen - 1)) for share in shares]
