@@ -13,6 +13,7 @@ from reviewhub_agents.wire.words import in_words
 from reviewhub.core.errors import Invalid
 from reviewhub.policies.arguments import Inexact, number
 from reviewhub.policies.index import is_about
+from reviewhub.policies.limit import AMOUNT_PATTERN
 from reviewhub.policies.names import (
     covers,
     covers_folded,
@@ -24,10 +25,17 @@ from reviewhub.policies.names import (
     reads_like,
 )
 from reviewhub.policies.places import WORDS
+from reviewhub.policies.requirement import NAME_PATTERN, PATH_PATTERN
 from reviewhub.policies.rules import Policy, Requirement, Rule
 
 MAX_POLICY_BYTES = 500_000
 REGISTER = "Only registered tools run unasked: the agent has to register its tool with PUT /tools/…"
+_FORMS = {
+    NAME_PATTERN: "Should be one line, without control characters.",
+    PATH_PATTERN: "Should be names with dots between them, such as customer.country.",
+    AMOUNT_PATTERN: "Should be a number such as 500 or 99.50, with six decimals at most.",
+}
+"""What patterns mean, for people."""
 _Model = TypeVar("_Model", Policy, Requirement, Rule)
 
 
@@ -233,7 +241,8 @@ def _errors(error: ValidationError) -> list[dict[str, str]]:
             # What is wrong between fields, or between rules, says itself which one to mend.
             "path": canonical.pointer(each["loc"]) + str(each.get("ctx", {}).get("path", "")),
             "code": each["type"],
-            "message": in_words(each["type"], each["msg"], each.get("ctx", {})),
+            "message": _FORMS.get(str(each.get("ctx", {}).get("pattern", "")))
+            or in_words(each["type"], each["msg"], each.get("ctx", {})),
         }
         for each in error.errors(include_url=False, include_input=False)
     ]

@@ -15,11 +15,10 @@ LONGEST_SECONDS = 366 * 24 * 3600
 MOST_STAGES = 10
 MOST_STEPS = 10
 
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
-Path = Annotated[
-    str,
-    StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f.]+(\.[^\x00-\x1f\x7f.]+)*$"),
-]
+NAME_PATTERN = r"^[^\x00-\x1f\x7f]+$"
+PATH_PATTERN = r"^[^\x00-\x1f\x7f.]+(\.[^\x00-\x1f\x7f.]+)*$"
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=NAME_PATTERN)]
+Path = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=PATH_PATTERN)]
 Approvals = Annotated[int, Field(ge=1, le=20)]
 Seconds = Annotated[int, Field(ge=1, le=LONGEST_SECONDS)]
 Minutes = Annotated[int, Field(ge=1, le=24 * 60)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from reviewhub_agents import canonical
 
+from reviewhub.core.errors import Invalid
 from reviewhub.policies.limit import Limit, WaitingLimit
 from reviewhub.web.policy_times import duration_words, seconds_of, whole
 
@@ -16,6 +18,7 @@ LIMIT_FIELDS = (
     "name", "tool", "agent", "agent_team", "environment", "per", "window", "sum_of", "most", "then", "team",
     "approvals",
 )  # fmt: skip
+_AMOUNT = re.compile(r"(0|[1-9][0-9]{0,12})(\.[0-9]{1,6})?")
 WAITING_FIELDS = ("name", "agent", "agent_team", "most")
 
 
@@ -104,7 +107,7 @@ class WaitingForm:
         return cls(limit.name, limit.agent or "", limit.agent_team or "", str(limit.most))
 
     def tree(self) -> dict[str, Any]:
-        """As the policy's text has it. What is no number is left for its reader to refuse."""
+        """As the policy's text has it. Raises Invalid for what is no number."""
         return _given(self, ("agent", "agent_team")) | {"name": self.name.strip(), "most": _most(self.most)}
 
 
@@ -131,7 +134,8 @@ def _given(form: object, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _most(text: str) -> Any:
-    """A whole number as a number, any other as the text that it is."""
+    """A whole number as a number, any other as the text that it is. Raises Invalid for what is no number."""
     bare = text.strip()
-    is_whole = bare.isascii() and bare.isdecimal() and len(bare) < 16 and (bare == "0" or bare[0] != "0")
-    return canonical.Number(bare) if is_whole else bare
+    if not _AMOUNT.fullmatch(bare):
+        raise Invalid.at("/most", "Write a number such as 500 or 99.50.")
+    return bare if "." in bare else canonical.Number(bare)

@@ -126,3 +126,12 @@ def test_a_rule_that_matches_no_tool_is_named():
         (2, "matches_nothing"),
         (4, "matches_nothing"),
     ]
+
+
+def test_a_pattern_is_told_in_words():
+    tests = [{"path": "a..b", "test": "is_there"}]
+    limit = {"name": "l", "tool": "*", "most": "a lot", "window_seconds": 9}
+    with pytest.raises(Invalid) as caught:
+        parse_policy(json.dumps({"rules": [rule(name="a\nb", when=tests)], "limits": [limit]}))
+    said = " ".join(one["message"] for one in caught.value.errors)
+    assert "^" not in said and all(one in said for one in ("one line", "dots between", "500 or 99.50"))

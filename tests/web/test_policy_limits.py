@@ -31,7 +31,7 @@ def test_written_shown_changed_and_kept_by_who_edits_rules(cast: Cast, as_: As) 
     page = alice.post(f"{HERE}/edit", {**FORM, "do": "wremove-0"}).content.decode()
     assert 'name="wcount" value="0"' in page
     wrong = unescape(alice.post(f"{HERE}/publish", {**FORM, "l0-most": "much"}).content.decode())
-    assert "Limit 1 (Money), most" in wrong
+    assert "Limit 1 (Money), most: Write a number such as 500 or 99.50." in wrong
     assert not PolicyVersion.objects.exists()
     assert alice.post(f"{HERE}/publish", FORM).status_code == 302
     limit, few = (json.loads(PolicyVersion.objects.get().rules)[name][0] for name in ("limits", "waiting"))
