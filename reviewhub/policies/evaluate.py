@@ -6,7 +6,7 @@ import logging
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 
 from django.db import connection, transaction
@@ -70,7 +70,7 @@ class Then:
     @classmethod
     def of(cls, call: rules.Call) -> Then:
         """What is known of a call that is answered now."""
-        return cls(**{field.name: getattr(call, field.name) for field in fields(cls)})
+        return cls(**{one.name: getattr(call, one.name) for one in fields(cls)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class Resolved(Answer):
     policy_version: int
     team_ids: tuple[uuid.UUID, ...] = ()
     step_ids: tuple[uuid.UUID | None, ...] = ()
-    then: Then | None = None
+    then: Then | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _read(version_id: uuid.UUID) -> InForce:
 
 def call_of(facts: CallFacts, *, agent: Agent, environment: str, tools: Known) -> rules.Call:
     """The facts with whose they are, as the pure rules take them; `tools` are those that the policy knows."""
-    given = {field.name: getattr(facts, field.name) for field in fields(facts)}
+    given = {one.name: getattr(facts, one.name) for one in fields(facts)}
     mark, text = given.pop("schema_fingerprint"), given.pop("arguments")
     return rules.Call(
         agent=agent.name,
@@ -185,7 +185,7 @@ def call_of(facts: CallFacts, *, agent: Agent, environment: str, tools: Known) -
 def resolve(answer: Answer, *, number: int, agent: Agent, teams: dict[str, uuid.UUID]) -> Resolved:
     """The answer with the ids of its teams. A stage whose team is gone is left to the agent's own, and no time-out lets
     the call run then; a step of the escalation whose team is gone is left out."""
-    given = {field.name: getattr(answer, field.name) for field in fields(answer)}
+    given = {one.name: getattr(answer, one.name) for one in fields(answer)}
     needed = answer.requirement
     if needed is None:
         return Resolved(**given, policy_version=number)

@@ -56,7 +56,7 @@ def test_who_started_from_an_older_version_is_told_who_was_faster(cast: Cast, pu
         ("[]", ""),
         ("{", ""),
         ('{"rules":[{"name":"a","tool":"*","action":"permit"}]}', "/rules/0/action"),
-        ('{"rules":[{"name":"a","tool":"*","action":"allow","approvals":2}]}', "/rules/0"),
+        ('{"rules":[{"name":"a","tool":"*","action":"allow","approvals":2}]}', "/rules/0/approvals"),
         ('{"rules":[],"rules":[]}', "/rules"),
         ('{"rules":[],"extra":1}', "/extra"),
         ('{"rules":[{"name":"a","tool":"*","action":"require","team":"Marketing"}]}', "/rules/0/team"),
