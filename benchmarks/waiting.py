@@ -4,7 +4,7 @@
 
 Fills the empty database of DATABASE_URL (or a scratch one on SQLite): half of the requests are Support's, a
 thousandth Finance's, and as many are decided. Each page is asked for in this process, template and all, as a reviewer
-gets it; the median and the worst of twenty counts. Ends with 1 where the target is missed, or where the number of
+gets it; the fastest, the median and the worst of seven. Ends with 1 where the target is missed, or where the number of
 queries is another one than with ten requests. `--plans` prints what the database does for the slowest queries.
 """
 
@@ -36,25 +36,29 @@ from django.test.utils import CaptureQueriesContext  # noqa: E402
 
 from reviewhub.accounts.models import Member  # noqa: E402
 from reviewhub.reviews.models import ReviewRequest  # noqa: E402
-from reviewhub.runs.models import Branch, Run  # noqa: E402
+from reviewhub.runs.models import Branch, Run, Words  # noqa: E402
 from reviewhub.toolcalls.models import CallVersion, Pause, ToolCall  # noqa: E402
 from tests.cast import Cast, make_cast  # noqa: E402
 from tests.web.make import waiting  # noqa: E402
 
 TARGET_MS = 60.0
-TIMES = 20
+TIMES = 7
 PAGES = (
     "queue",
     "queue?free=1",
     "queue?risk=critical",
     "queue?tool=tool7",
     "queue?state=any",
+    "queue?me=1",
     "queue?q=8812",
     "queue?q=refund",
     "queue?q=order99",
     "queue?q=nothing-like-it",
     "queue?late=1",
     "queue?team=Finance",
+    "search?q=order99",
+    "search?q=refund",
+    "start",
 )
 WHO = ("bob", "dave", "carol")  # half of them, a thousandth, all
 
@@ -66,11 +70,11 @@ def main() -> None:
     options.add_argument("--plans", action="store_true")
     options.add_argument("--filled", action="store_true", help="the database was filled by this before")
     given = options.parse_args()
+    call_command("migrate", verbosity=0)
     if given.filled:
         people = {row.person.name.lower(): row for row in Member.objects.select_related("person")}
         few: dict[tuple[str, str], int] = {}
     else:
-        call_command("migrate", verbosity=0)
         cast = make_cast()
         people = cast.people
         one = waiting(cast.support)
@@ -78,11 +82,10 @@ def main() -> None:
         few = {(who, page): len(queries_of(browser(people[who]), page)) for who in WHO for page in PAGES}
         fill(cast, one, given.requests)
     slow = [
-        line
+        f"{who} {page}"
         for who in WHO
         for page in PAGES
         if not measured(people[who], who, page, few.get((who, page)), plans=given.plans)
-        for line in [f"{who} {page}"]
     ]
     if slow:
         sys.exit(f"missed: {', '.join(slow)}")
@@ -97,16 +100,18 @@ def browser(member: Member) -> Client:
 
 def measured(member: Member, who: str, page: str, few: int | None, *, plans: bool) -> bool:
     """Prints one line of the table; whether the target is met."""
-    client, times = browser(member), []
+    client, times, works = browser(member), [], []
     for _ in range(TIMES):
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), time.process_time()
         assert client.get(f"/northwind/{page}").status_code == 200
         times.append((time.perf_counter() - began) * 1000)
+        works.append((time.process_time() - worked) * 1000)
     queries = queries_of(client, page)
     median, worst = statistics.median(times), max(times)
     in_database = sum(float(one["time"]) for one in queries) * 1000
     print(
-        f"| {who} | {page} | {median:.0f} | {worst:.0f} | {in_database:.0f} | {len(queries)} | ≤ {TARGET_MS:g} |",
+        f"| {who} | {page} | {min(times):.0f} | {median:.0f} | {worst:.0f} | {min(works):.0f} | {in_database:.0f} "
+        f"| {len(queries)} | ≤ {TARGET_MS:g} |",
         flush=True,
     )
     if plans:
@@ -138,36 +143,36 @@ def fill(cast: Cast, one: ReviewRequest, many: int) -> None:
     version = call.versions.get()
     with connection.cursor() as cursor:
         total = many * 2
-        copied(cursor, Run, one.run_id, total // 20 + 1, "i", {"id": uid("i", first)})
+        copied(cursor, Run, one.run_id, total // 20 + 1, {"id": uid("i", first)})
         copied(
             cursor,
             Branch,
             one.branch_id,
             total // 20 + 1,
-            "i",
             {"id": uid("i", first), "run_id": uid("i", first)},
         )
-        copied(
-            cursor, Pause, call.pause_id, total // 20 + 1, "i", {"id": uid("i", first), **of_run(first, "i")}
-        )
+        copied(cursor, Pause, call.pause_id, total // 20 + 1, {"id": uid("i", first), **of_run(first, "i")})
         parents = {**of_run(first, "i / 20"), "pause_id": uid("i / 20", first)}
         copied(
             cursor,
             ToolCall,
             call.pk,
             total,
-            "i",
             {"id": uid("i", first), **parents, "tool_name": "'tool' || i % 50"},
         )
         copied(
-            cursor, CallVersion, version.pk, total, "i",
+            cursor, CallVersion, version.pk, total,
             {"id": f"{first + 1000} + i", "tool_call_id": uid("i", first), "likeness": "'l' || i"},
         )  # fmt: skip
+        known = Words.objects.get(call_id=call.pk).pk
+        words = "'tool' || i % 50 || ' support triage refund ' || i || ' 00 to order' || (i * 7 % 100003)"
+        noted = {"id": f"{first + 1000} + i", "call_id": uid("i", first), "words": words}
+        copied(cursor, Words, known, total, {**noted, "run_id": uid("i / 20", first)})
         ends = f"CASE WHEN i >= {many} THEN 'approved' ELSE 'pending' END"
         at = "timestamptz '2026-01-01' +" if connection.vendor == "postgresql" else ""
         when = f"{at} i * interval '1 minute'" if at else "datetime('2026-01-01', i || ' minutes')"
         copied(
-            cursor, ReviewRequest, one.pk, total, "i",
+            cursor, ReviewRequest, one.pk, total,
             {
                 "id": uid("i", first), "tool_call_id": uid("i", first), **of_run(first, "i / 20"),
                 "number": f"{first + 10000} + i", "state": ends, "tool_name": "'tool' || i % 50",
@@ -178,14 +183,17 @@ def fill(cast: Cast, one: ReviewRequest, many: int) -> None:
                 "risk": "CASE WHEN i % 1000 = 0 THEN 'critical' WHEN i % 3 = 0 THEN 'low' ELSE 'high' END",
             },
         )  # fmt: skip
+        asked = f"' ' || '{cast.support.pk}' || ' '"
+        cursor.execute(
+            f"UPDATE reviews_reviewrequest SET asks = CASE WHEN number % 2 = 0 THEN {asked} ELSE '' END "
+            f"WHERE number >= {first + 10000}"
+        )
         through = ReviewRequest.teams.through._meta.db_table
         for team, share in ((cast.support, "i % 2 = 0"), (cast.finance, "i % 1000 = 501")):
+            name = str(team.pk) if connection.vendor == "postgresql" else team.pk.hex
             cursor.execute(
-                f"{numbers(total)} INSERT INTO {through} (reviewrequest_id, team_id) SELECT {uid('i', first)}, "
-                f"'{team.pk if connection.vendor == 'postgresql' else team.pk.hex}' FROM n WHERE {share}"
-                if connection.vendor != "postgresql"
-                else f"INSERT INTO {through} (reviewrequest_id, team_id) {numbers(total)} "
-                f"SELECT {uid('i', first)}, '{team.pk}' FROM n WHERE {share}"
+                f"INSERT INTO {through} (reviewrequest_id, team_id) {numbers(total)} "
+                f"SELECT {uid('i', first)}, '{name}' FROM n WHERE {share}"
             )
         cursor.execute("ANALYZE")
 
@@ -207,7 +215,7 @@ def of_run(first: int, number: str) -> dict[str, str]:
     return {"run_id": uid(number, first), "branch_id": uid(number, first)}
 
 
-def copied(cursor: object, model: type[Model], pk: object, many: int, _: str, other: dict[str, str]) -> None:
+def copied(cursor: object, model: type[Model], pk: object, many: int, other: dict[str, str]) -> None:
     """Inserts `many` copies of a row, each with `other` columns."""
     table = model._meta.db_table
     columns = [field.column for field in model._meta.local_concrete_fields]

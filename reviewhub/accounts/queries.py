@@ -9,7 +9,7 @@ from django.db.models import Count, Q, QuerySet
 
 from reviewhub.accounts.keys import hash_key, looks_like_key
 from reviewhub.accounts.models import Agent, AgentKey, Member, Person, Role, SavedView, Team
-from reviewhub.accounts.permissions import Scope, Target
+from reviewhub.accounts.permissions import MemberCaller, Scope, Target
 
 
 def key_behind(text: str) -> AgentKey | None:
@@ -43,6 +43,14 @@ def members_of(workspace_id: uuid.UUID) -> QuerySet[Member]:
     """All members, also disabled ones, with person and teams, by name."""
     rows = Member.objects.filter(workspace_id=workspace_id).select_related("person")
     return rows.prefetch_related("teams").order_by("-is_active", "person__name", "id")
+
+
+def members_seen(caller: MemberCaller) -> QuerySet[Member]:
+    """The members that somebody may look for: all of them, or for a reviewer those of their own teams."""
+    rows = Member.objects.filter(workspace_id=caller.workspace_id).select_related("person")
+    if caller.member.role == Role.REVIEWER:
+        rows = rows.filter(Q(pk=caller.member.pk) | Q(teams__in=caller.team_ids)).distinct()
+    return rows.order_by("person__name", "id")
 
 
 def teams_of(workspace_id: uuid.UUID) -> QuerySet[Team]:

@@ -7,6 +7,7 @@ import unicodedata
 from typing import Final
 
 from reviewhub.core.errors import Invalid
+from reviewhub.core.words import fold
 
 MAX_NAME: Final = 120
 # Without letters and digits that look alike: these passwords are read aloud and typed.
@@ -35,7 +36,7 @@ def clean_name(text: str, *, path: str = "/name") -> str:
 
 def fold_name(name: str) -> str:
     """The form in which two names are compared: without letter case, and with one way to write each letter."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return fold(name)
 
 
 def one_time_password() -> str:

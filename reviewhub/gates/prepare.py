@@ -23,6 +23,7 @@ from reviewhub.toolcalls.likeness import likeness
 from reviewhub.toolcalls.propose import Proposal
 from reviewhub.toolcalls.states import CallState
 from reviewhub.toolcalls.verdict_weight import counting
+from reviewhub.toolcalls.words import call_words
 from reviewhub.tools.models import Tool
 from reviewhub.tools.see import known, see
 
@@ -69,7 +70,7 @@ def prepare(
     tools = known(agent=agent, names=names)
     steps = [plan_step(agent=agent, branch=branch, call_id=one.call_id) if branch else "" for one in calls]
     read = [
-        _read(position, call, tools[call.tool], step, _counting(run, agent, call))
+        _read(position, call, tools[call.tool], step, _counting(run, agent, call), agent.name)
         for position, (call, step) in enumerate(zip(calls, steps, strict=True))
     ]
     errors = [error for _, _, found in read for error in found]
@@ -144,7 +145,7 @@ def because_text(answer: Resolved) -> str:
 
 
 def _read(
-    position: int, call: wire.ToolCallIn, tool: Tool, step: str, failed: tuple[str, ...]
+    position: int, call: wire.ToolCallIn, tool: Tool, step: str, failed: tuple[str, ...], agent: str
 ) -> tuple[Proposal, CallFacts, list[dict[str, str]]]:
     where = f"/tool_calls/{position}/arguments"
     text = call.canonical_arguments
@@ -170,6 +171,9 @@ def _read(
         digest=canonical.digest(tool=tool.name, arguments_text=text),
         likeness=likeness(tool=tool.name, arguments=text),
         claims=claims_text(call),
+        words=call_words(
+            tool=tool.name, agent=agent, template=tool.sentence, schema=tool.schema, arguments=text
+        ),
     )
     return proposal, known.facts, errors
 

@@ -22,6 +22,7 @@ from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.runs.fence import check, check_not_halted
 from reviewhub.runs.kinds import RunStarted
 from reviewhub.runs.models import Branch, Child, Run
+from reviewhub.runs.note import note_run
 from reviewhub.runs.start import MAIN
 from reviewhub.runs.states import BranchState
 from reviewhub.toolcalls.locks import lock_branch
@@ -134,6 +135,7 @@ def _new(
         time_limit_seconds=above.time_limit_seconds,
     )
     begun = Branch.objects.create(workspace_id=run.workspace_id, run=run, name=MAIN)
+    note_run(run)
     record(
         "run.started",
         workspace_id=run.workspace_id,

@@ -19,6 +19,7 @@ from reviewhub.hosting.graphs import graph_of
 from reviewhub.resumptions.enqueue import enqueue
 from reviewhub.runs.kinds import RunStarted
 from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.note import note_run
 from reviewhub.runs.start import MAIN
 
 
@@ -56,6 +57,7 @@ def start(
             started_by=started_by,
         )
         branch = Branch.objects.create(workspace_id=run.workspace_id, run=run, name=MAIN)
+        note_run(run)
         record(
             "run.started",
             workspace_id=run.workspace_id,

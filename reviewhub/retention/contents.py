@@ -23,7 +23,7 @@ from reviewhub.hosting.models import Record
 from reviewhub.plans.models import PlanVersion, StepMark
 from reviewhub.resumptions.models import Failure
 from reviewhub.reviews.models import Comment, FollowUp, PostReview, Question, Review, ReviewRequest
-from reviewhub.runs.models import Branch, Child, Halt, Run
+from reviewhub.runs.models import Branch, Child, Halt, Run, Words
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
 from reviewhub.verdicts.models import Verdict
 
@@ -86,6 +86,7 @@ TEXTS: tuple[Texts, ...] = (
     ),
     Texts(_of(FollowUp, "post_review__run_id"), {"note": "", "done_note": ""}),
     Texts(_of(Verdict, "run_id"), {"detail": "", "contradicts": ""}),
+    Texts(_of(Words, "run_id"), {"words": ""}),
 )
 
 

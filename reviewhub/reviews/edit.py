@@ -33,10 +33,12 @@ from reviewhub.reviews.requirement import StandIn, Stored
 from reviewhub.reviews.share import share
 from reviewhub.reviews.tell_undecided import tell_undecided
 from reviewhub.reviews.turn import tell
+from reviewhub.runs.note import note_more
 from reviewhub.toolcalls.claims import failed_checks
 from reviewhub.toolcalls.likeness import likeness
 from reviewhub.toolcalls.models import CallVersion, ToolCall
 from reviewhub.toolcalls.queries import arguments_of
+from reviewhub.toolcalls.words import call_words
 from reviewhub.tools.models import Tool
 
 
@@ -62,6 +64,7 @@ class Edit:
     risk: str
     facts: CallFacts
     tool: Tool
+    words: str
 
 
 def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
@@ -120,6 +123,13 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
         risk=risk(tool=tool, effect=call.effect, failed_checks=failed),
         facts=known.facts,
         tool=tool,
+        words=call_words(
+            tool=tool.name,
+            agent=call.agent.name,
+            template=tool.sentence,
+            schema=tool.schema,
+            arguments=arguments,
+        ),
     )
 
 
@@ -217,6 +227,7 @@ def _new_version(call: ToolCall, edit: Edit, actor: Actor) -> None:
         author_name=actor.name,
     )
     ToolCall.objects.filter(pk=call.pk).update(version=version, digest=edit.digest)
+    note_more(call.pk, edit.words)
     call.version, call.digest = version, edit.digest
 
 

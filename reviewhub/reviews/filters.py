@@ -12,8 +12,10 @@ from reviewhub.accounts.lent import DECIDING_ROLES
 from reviewhub.accounts.models import Role
 from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.core.clock import DbNow
+from reviewhub.core.words import words_asked
 from reviewhub.reviews.models import Review, ReviewRequest, Snooze
 from reviewhub.reviews.states import RequestState
+from reviewhub.runs.models import Words
 from reviewhub.tools.models import Risk
 
 MOST_VALUES = 60  # of one filter
@@ -32,7 +34,8 @@ class Needed:
 class Filters:
     """What the queue is narrowed down to; empty values do not narrow."""
 
-    text: str = ""  # a number, or part of sentence, tool or agent
+    text: str = ""  # a number, or words of the sentence, the arguments, tool or agent
+    voted_by: uuid.UUID | None = None
     state: str = RequestState.PENDING  # `any` for all states
     needs: Needed | None = None
     claimed_by: uuid.UUID | None = None
@@ -69,6 +72,7 @@ def filters_of(given: Mapping[str, Sequence[str]], *, caller: MemberCaller) -> F
         snoozed_by=caller.member.pk if is_put_off else None,
         # Who searches or looks at all states finds also what they have put off.
         awake_for=None if is_put_off or is_any or text.strip() else caller.member.pk,
+        voted_by=_uuid(one("by")),
         needs=needs_of(caller) if one("me") else None,
         claimed_by=caller.member.pk if one("mine") else None,
         unclaimed=bool(one("free")),
@@ -94,6 +98,8 @@ def narrowed(rows: QuerySet[ReviewRequest], filters: Filters) -> QuerySet[Review
     """Those of `rows` that the filters let through."""
     if filters.state != "any":
         rows = rows.filter(state=filters.state)
+    if filters.voted_by is not None:
+        rows = rows.filter(Exists(Review.objects.filter(request=OuterRef("pk"), member_id=filters.voted_by)))
     if filters.needs is not None:
         rows = rows.filter(_needs(filters.needs))
     if filters.claimed_by is not None:
@@ -126,9 +132,18 @@ def snoozed(member_id: uuid.UUID) -> Exists:
 def _text(text: str) -> Q:
     text = text.strip()
     bare = text.removeprefix("#")
-    if bare.isascii() and bare.isdecimal() and len(bare) < 18:
-        return Q(number=int(bare)) | Q(plain_sentence__icontains=text)
-    return Q(plain_sentence__icontains=text) | Q(tool_name__icontains=text) | Q(agent_name__icontains=text)
+    named = Words.objects.filter(call_id__isnull=False, words__holds=words_asked(text)).values("call_id")
+    if not (bare.isascii() and bare.isdecimal() and len(bare) < 18):
+        return Q(tool_call_id__in=named)
+    number = Q(number=int(bare))
+    return number if text.startswith("#") else number | Q(tool_call_id__in=named)
+
+
+def _uuid(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text) if text else None
+    except ValueError:
+        return None
 
 
 def _needs(who: Needed) -> Q:

@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from reviewhub.accounts.models import Member
 from reviewhub.accounts.permissions import Scope
 from reviewhub.audit.models import Event
 from reviewhub.core import keyset
 from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.keyset import Page
 from reviewhub.reviews.filters import Filters, named, narrowed, snoozed
-from reviewhub.reviews.models import Asker, Question, ReviewRequest
+from reviewhub.reviews.models import Asker, Question, Review, ReviewRequest
 from reviewhub.reviews.states import RequestState
 from reviewhub.runs.models import Run
 
@@ -86,6 +87,12 @@ def newest_event(workspace_id: uuid.UUID) -> int:
     """The id of the workspace's newest event: where live updates of a page that is read now go on from."""
     rows = Event.objects.filter(workspace_id=workspace_id).order_by("-id")
     return rows.values_list("id", flat=True).first() or 0
+
+
+def votes_today(member: Member, at: datetime) -> int:
+    """How many votes the member gave since the last midnight before `at`, in UTC."""
+    midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return Review.objects.filter(member=member, created_at__gte=midnight).count()
 
 
 def has_answered(agent_id: uuid.UUID) -> bool:

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from reviewhub.accounts.models import Agent, AgentKey, Member, Workspace
+from reviewhub.core.fields import WordsField
 from reviewhub.core.ids import uuid7
 from reviewhub.core.transitions import Stateful
 from reviewhub.runs.states import BranchState, RunState
@@ -73,6 +74,25 @@ class Run(Stateful):
 
     def __str__(self) -> str:
         return self.title or str(self.id)
+
+
+class Words(models.Model):
+    """What a run, or one of its tool calls, is found by (`core.words`). No secret is among them."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="+")
+    # Calls are a layer above, so no foreign key; empty for the run's own words.
+    call_id = models.UUIDField(null=True)
+    words = WordsField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["call_id"], name="words_call_once"),
+            models.UniqueConstraint(fields=["run"], condition=Q(call_id=None), name="words_run_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.words[:60]}"
 
 
 class Branch(Stateful):

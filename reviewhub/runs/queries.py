@@ -13,7 +13,8 @@ from reviewhub.accounts.models import Agent, AgentKey
 from reviewhub.core import keyset
 from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
-from reviewhub.runs.models import Branch, Halt, Run
+from reviewhub.core.words import words_asked
+from reviewhub.runs.models import Branch, Halt, Run, Words
 from reviewhub.runs.states import OPEN_BRANCH
 
 
@@ -91,7 +92,15 @@ class Filters:
     state: str = ""
     agent: uuid.UUID | None = None
     environment: str = ""
-    text: str = ""  # part of the title, or the external id
+    text: str = ""  # words of the title, of the agent's own id or of for whom it is, or the run's id
+
+
+def _is_run(text: str) -> Q:
+    """The run whose id this is, if it is one."""
+    try:
+        return Q(pk=uuid.UUID(text.strip()))
+    except ValueError:
+        return Q(pk__in=[])
 
 
 def listed(visible: QuerySet[Run], *, filters: Filters, cursor: str = "", limit: int = 50) -> Page[Run]:
@@ -112,5 +121,6 @@ def listed(visible: QuerySet[Run], *, filters: Filters, cursor: str = "", limit:
     if filters.environment:
         found = found.filter(environment=filters.environment)
     if filters.text:
-        found = found.filter(Q(title__icontains=filters.text) | Q(external_id=filters.text))
+        named = Words.objects.filter(call_id=None, words__holds=words_asked(filters.text)).values("run_id")
+        found = found.filter(Q(pk__in=named) | _is_run(filters.text))
     return keyset.newest_first(found, cursor=cursor, limit=limit)

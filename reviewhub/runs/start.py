@@ -17,6 +17,7 @@ from reviewhub.core.errors import Conflict, Invalid
 from reviewhub.core.idempotency import Claim, claim
 from reviewhub.runs.kinds import RunStarted
 from reviewhub.runs.models import Branch, RetentionRule, Run
+from reviewhub.runs.note import note_run
 from reviewhub.runs.queries import by_external_id, runs_of
 
 MAIN = "main"
@@ -81,6 +82,7 @@ def start(
         return found, False
     _keep(kept, run)
     Branch.objects.create(workspace_id=run.workspace_id, run=run, name=MAIN)
+    note_run(run)
     record(
         "run.started",
         workspace_id=run.workspace_id,

@@ -9,6 +9,7 @@ from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.actors import Actor
 from reviewhub.core.ids import uuid7
 from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.note import note_calls
 from reviewhub.toolcalls.models import CallVersion, Pause, ToolCall
 from reviewhub.toolcalls.states import CallState, Mode
 
@@ -25,6 +26,8 @@ class Proposal:
     digest: str
     likeness: str
     claims: str
+    words: str
+    """What it is found by, as `toolcalls.words` makes it."""
     state: str = CallState.PROPOSED
     policy_version: int = 0
     because: str = "{}"
@@ -64,6 +67,7 @@ def propose(
         )
         for call, proposal in zip(calls, proposals, strict=True)
     )
+    note_calls(run, {call.pk: proposal.words for call, proposal in zip(calls, proposals, strict=True)})
     return calls
 
 

@@ -7,12 +7,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
 from reviewhub.core import keyset
 from reviewhub.core.clock import now
 from reviewhub.core.keyset import Page
-from reviewhub.runs.models import Branch
+from reviewhub.core.words import words_asked
+from reviewhub.runs.models import Branch, Run, Words
 from reviewhub.toolcalls.models import CallVersion, Decision, Grant, ToolCall
 from reviewhub.toolcalls.states import CallState, GrantState
 
@@ -23,6 +24,13 @@ ACTED = (CallState.STARTED, CallState.UNKNOWN, CallState.SUCCEEDED)
 def calls_of(*, branch: Branch, cursor: str) -> Page[ToolCall]:
     """The calls of a branch, the newest first. Raises Invalid for a cursor of another list."""
     return keyset.newest_first(ToolCall.objects.filter(branch=branch), cursor=cursor, limit=PAGE)
+
+
+def unasked(runs: QuerySet[Run], *, text: str, most: int) -> list[ToolCall]:
+    """The newest calls of these runs that `text` finds and that nobody was asked about."""
+    named = Words.objects.filter(call_id__isnull=False, words__holds=words_asked(text)).values("call_id")
+    rows = ToolCall.objects.filter(pk__in=named, run__in=runs, requests__isnull=True)
+    return list(rows.select_related("run__agent").order_by("-created_at", "-id")[:most])
 
 
 def arguments_of(call: ToolCall, version: int | None = None) -> str:

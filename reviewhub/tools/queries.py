@@ -13,6 +13,7 @@ from reviewhub.accounts.permissions import Scope
 from reviewhub.accounts.queries import agents_of
 from reviewhub.core.display import segments
 from reviewhub.core.errors import NotFound
+from reviewhub.core.words import fold
 from reviewhub.tools.models import Tool
 
 
@@ -48,10 +49,9 @@ def coverage(scope: Scope, *, search: str = "") -> list[Covered]:
     Schemas are not loaded.
     """
     tools = tools_of(scope)
-    if search:
-        tools = tools.filter(name__icontains=search)
     tools = tools.select_related("agent__team").defer("schema", "result_schema")
-    rows = sorted(tools, key=lambda tool: (tool.is_registered, tool.agent.name, tool.name))
+    fitting = (tool for tool in tools if fold(search) in fold(tool.name))
+    rows = sorted(fitting, key=lambda tool: (tool.is_registered, tool.agent.name, tool.name))
     return [Covered(tool, segments.odd(segments.split(tool.name, mask=False))) for tool in rows]
 
 

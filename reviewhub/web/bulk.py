@@ -166,15 +166,13 @@ def _picks(caller: MemberCaller, given: QueryDict) -> list[Pick]:
 def _arguments(rows: Sequence[ReviewRequest]) -> dict[int, Arguments]:
     """The arguments of each request, in two queries."""
     calls = [row.tool_call_id for row in rows]
-    texts = {
-        (version.tool_call_id, version.version): version.arguments
-        for version in CallVersion.objects.filter(tool_call_id__in=calls)
-    }
+    versions = CallVersion.objects.filter(tool_call_id__in=calls).order_by("version")
+    texts = {version.tool_call_id: version.arguments for version in versions}  # the newest of each
     tools = Tool.objects.filter(agent_id__in={row.agent_id for row in rows})
     schemas = {(tool.agent_id, tool.name): tool.schema for tool in tools.defer("sentence")}
     found = {}
     for row in rows:
-        text = texts[row.tool_call_id, row.version]
+        text = texts[row.tool_call_id]
         secret = write_only_paths(schemas.get((row.agent_id, row.tool_name), ""), text)
         found[row.number] = arguments.rows(text, secret_paths=secret)
     return found

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect
 
 from reviewhub.accounts.models import SavedView, Team
 from reviewhub.accounts.permissions import Action, MemberCaller, Scope, scope_of
@@ -14,7 +13,7 @@ from reviewhub.accounts.queries import agents_of
 from reviewhub.core.clock import now
 from reviewhub.reviews.filters import MOST_VALUES, Filters, filters_of
 from reviewhub.reviews.look import lookers
-from reviewhub.reviews.queries import listed, names_in_queue, newest_event, runs_visible
+from reviewhub.reviews.queries import listed, names_in_queue, newest_event, runs_visible, votes_today
 from reviewhub.reviews.rows import Row, groups
 from reviewhub.runs.models import Halt
 from reviewhub.runs.states import OPEN_BRANCH
@@ -67,25 +66,20 @@ def queue(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "more": _with(request.GET, cursor=found.next) if found.next else "",
         "is_first_page": not request.GET.get("cursor"),
         "is_teamless": caller.is_teamless,
-        "used_up": _used_up(scope),
+        "used_up": used_up(scope),
+        "today": 0 if rows else votes_today(caller.member, at),
         "since": since,
         "is_live": filters.state == "pending",
     }
     return show(request, caller, "web/queue.html", context, nav="queue")
 
 
-def _used_up(scope: Scope) -> list[Halt]:
+def used_up(scope: Scope) -> list[Halt]:
     """Halts that limits made, of runs that the reader may see, the oldest first; they wait for people, too."""
     limits = [Halt.Kind.SPEND, Halt.Kind.TIME]
     open_ = Halt.objects.filter(workspace_id=scope.workspace_id, ended_at=None, kind__in=limits)
     seen = open_.filter(branch__run__in=runs_visible(scope), branch__state__in=OPEN_BRANCH)
     return list(seen.select_related("branch__run").order_by("began_at")[:5])
-
-
-@page(Action.QUEUE_READ)
-def home(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
-    """A workspace's bare address is its queue."""
-    return redirect(f"/{caller.member.workspace.slug}/queue")
 
 
 def _drops(caller: MemberCaller, filters: Filters) -> list[Drop]:

@@ -28,6 +28,7 @@ class Item:
 
 
 ITEMS = (
+    Item("start", "Start", "Start", "home", Action.QUEUE_READ, "s"),
     Item("queue", "Queue", "Queue", "inbox", Action.QUEUE_READ, "q"),
     Item("runs", "Runs", "Runs", "branch", Action.QUEUE_READ, "r"),
     Item("post-review", "Post-review", "Afterwards", "glance", Action.POST_REVIEW_GRADE, "v"),

@@ -25,7 +25,20 @@ from reviewhub.web.forms import words
 
 # Page → the parameters of its address that a view keeps; where one is in the list and what is open are no part of it.
 KEPT: dict[str, tuple[str, ...]] = {
-    SavedView.Page.QUEUE: ("q", "me", "mine", "free", "late", "state", "team", "risk", "tool", "agent"),
+    SavedView.Page.QUEUE: (
+        "q",
+        "by",
+        "me",
+        "mine",
+        "snoozed",
+        "free",
+        "late",
+        "state",
+        "team",
+        "risk",
+        "tool",
+        "agent",
+    ),
     SavedView.Page.AUDIT: (
         "q",
         "kind",

@@ -62,7 +62,7 @@ def signout(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 def home(request: HttpRequest) -> HttpResponse:
-    """The queue of the first workspace one belongs to."""
+    """The start page of the first workspace one belongs to."""
     person = request.user
     if not isinstance(person, Person):
         return redirect("/signin")
@@ -70,4 +70,4 @@ def home(request: HttpRequest) -> HttpResponse:
     if not memberships:
         logout(request)
         return redirect("/signin")
-    return redirect(f"/{memberships[0].workspace.slug}/queue")
+    return redirect(f"/{memberships[0].workspace.slug}/start")

@@ -36,9 +36,11 @@ from reviewhub.web import (
     rewrite,
     runs,
     saved,
+    search,
     signin,
     stand_ins,
     standing,
+    start,
     tools,
 )
 
@@ -49,7 +51,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("account", account.account),
     path("account/look", account.look),
     path("account/password", account.password),
-    path("<slug:slug>/", queue.home),
+    path("<slug:slug>/", start.home),
+    path("<slug:slug>/start", start.start),
+    path("<slug:slug>/search", search.search),
     path("<slug:slug>/queue", queue.queue),
     path("<slug:slug>/queue/bulk", bulk.bulk),
     path("<slug:slug>/queue/bulk/send", bulk.send),

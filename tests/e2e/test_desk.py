@@ -375,3 +375,27 @@ def test_words_are_called_unsent_only_where_there_are_some(
     banner = page.locator("#live-banner")
     expect(banner).to_contain_text("Bob rejected", timeout=PATIENCE)
     assert ("was not sent" in banner.inner_text()) == told
+
+
+def test_who_looks_is_seen_and_a_row_moves_when_its_reader_wants_it_to(
+    cast: Cast, agent: AgentHttp, visit: Visit
+) -> None:
+    seen, short = ask(agent), ask(agent)
+    ReviewRequest.objects.filter(pk=short.pk).update(deadline_at=now() + timedelta(seconds=8))
+    page = visit(cast.bob, "/northwind/queue")
+    is_live(page)
+    other = visit(cast.alice, f"/northwind/requests/{seen.number}")
+    is_live(other)
+    eyes = page.locator(f"#rq-{seen.number}-eyes")
+    expect(eyes).to_contain_text("Alice is looking", timeout=PATIENCE)
+    other.goto("about:blank")
+    expect(eyes).to_be_empty(timeout=PATIENCE)
+    expect(page.locator("#fresh")).to_contain_text("1 due sooner", timeout=PATIENCE)
+    assert page.locator(f'[data-group="soon"] #rq-{short.number}').count() == 1
+    page.locator(f"#rq-{short.number} .row__link").focus()
+    page.keyboard.press("n")
+    expect(page.locator(f'[data-group="late"] #rq-{short.number}')).to_be_visible()
+    assert page.evaluate("document.activeElement.closest('.row').id") == f"rq-{short.number}", (
+        "and its focus with it"
+    )
+    expect(page.locator("#fresh")).to_be_hidden()

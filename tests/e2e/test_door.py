@@ -20,7 +20,7 @@ def test_sign_in_leads_to_the_queue(server: str, page: Page) -> None:
     page.get_by_label("Email").fill("bob@example.com")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"{server}/northwind/queue")
+    page.wait_for_url(f"{server}/northwind/start")
     assert problems == []
 
 

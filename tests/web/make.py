@@ -16,8 +16,10 @@ from reviewhub.reviews.follow_up import guardrail
 from reviewhub.reviews.models import FollowUp, PostReview, ReviewRequest
 from reviewhub.reviews.share import share
 from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.note import note_calls
 from reviewhub.standing.models import StandingApproval
 from reviewhub.toolcalls.models import CallVersion, Pause, ToolCall
+from reviewhub.toolcalls.words import call_words
 from reviewhub.tools.models import Tool
 
 RISKS = {"low": 0, "medium": 1, "high": 2, "critical": 3}
@@ -68,6 +70,8 @@ def waiting(
     CallVersion.objects.create(
         tool_call=call, version=1, arguments=text, digest=digest, author_kind="agent", author_name=who.name
     )
+    words = call_words(tool=tool, agent=who.name, template=template, schema=schema, arguments=text)
+    note_calls(run, {call.pk: words})
     parts = sentence(tool=tool, arguments_text=text, template=template)
     number = (ReviewRequest.objects.filter(workspace=workspace).order_by("-number").values_list("number", flat=True)
               .first() or 4000) + 1  # fmt: skip

@@ -20,6 +20,8 @@ OPEN = {"", "signin", "signout", "account", "account/look", "account/password"}
 # team) and carol (manager) get. Mallory (other workspace) always gets 404. "ok" is anything that is no refusal.
 PAGES: dict[str, tuple[str, str]] = {
     "": ("get", "ok ok ok ok"),
+    "start": ("get", "ok ok ok ok"),
+    "search": ("get", "ok ok ok ok"),
     "queue": ("get", "ok ok ok ok"),
     "queue/bulk": ("post", "ok ok ok ok"),
     "queue/bulk/send": ("post", "ok ok ok ok"),

@@ -117,10 +117,10 @@ def test_decided_rows_stand_apart_the_newest_first(cast: Cast, as_: As) -> None:
     assert numbers(page.split('data-group="done"')[1]) == [str(row.number) for row in reversed(decided)]
 
 
-def test_the_bare_address_of_a_workspace_is_its_queue(cast: Cast, as_: As) -> None:
+def test_the_bare_address_of_a_workspace_is_its_start_page(cast: Cast, as_: As) -> None:
     for path in ("/northwind/", "/northwind"):
         answer = as_(cast.bob).get(path, follow=True)
-        assert (answer.status_code, answer.request["PATH_INFO"]) == (200, "/northwind/queue")
+        assert (answer.status_code, answer.request["PATH_INFO"]) == (200, "/northwind/start")
 
 
 def test_hostile_text_is_shown_as_text(cast: Cast, as_: As) -> None:
@@ -187,13 +187,19 @@ def test_a_foreign_cursor_is_refused(cast: Cast, as_: As, cursor: str) -> None:
         ("agent=treasury", {4002}),
         ("state=any", {4001, 4002, 4003}),
         ("q=nothing-like-it", set()),
+        ("q=refund+8812", {4001, 4003}),
+        ("q=%C3%89CLAIR", {4002}),
+        ("q=%C3%A9cl", {4002}),
+        ("q=clair", set()),
+        ("q=%25", set()),
+        ("q=%27+OR+zz", set()),
     ],
 )
 def test_filters(cast: Cast, as_: As, query: str, found: set[int]) -> None:
     claimed = waiting(cast.support, risk="low")
     claimed.claimed_by, claimed.claimed_until = cast.bob, now() + timedelta(minutes=5)
     claimed.save()
-    waiting(cast.support, tool="bank.wire", agent="treasury")
+    waiting(cast.support, tool="bank.wire", agent="treasury", arguments='{"for":"Éclair"}')
     waiting(cast.support, seconds=-5)
     page = get(as_(cast.bob), f"/northwind/queue?{query}")
     assert {int(number) for number in numbers(page)} == found

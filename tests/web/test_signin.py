@@ -30,7 +30,7 @@ def test_a_stranger_is_sent_to_the_sign_in_page(client: Client, bob: Member, pat
 def test_right_password_opens_the_queue_and_is_on_record(client: Client, bob: Member) -> None:
     answer = sign_in(client, "Bob@Example.com ")
     assert (answer.status_code, answer.headers["Location"]) == (302, "/")
-    assert client.get("/").headers["Location"] == "/northwind/queue"
+    assert client.get("/").headers["Location"] == "/northwind/start"
     event = Event.objects.get(kind="person.signed_in")
     assert (event.workspace_id, event.actor_id) == (bob.workspace_id, bob.pk)
 
@@ -119,7 +119,7 @@ def test_a_given_password_has_to_be_changed_first(client: Client, bob: Member) -
     )
     new = "purple monkey dishwasher 9"
     client.post("/account/password", {"old": PASSWORD, "new": new, "again": new})
-    assert client.get("/").headers["Location"] == "/northwind/queue"
+    assert client.get("/").headers["Location"] == "/northwind/start"
     assert Event.objects.filter(kind="person.password_changed").count() == 1
 
 

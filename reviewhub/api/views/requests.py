@@ -72,7 +72,21 @@ class Requests(PersonView):
     """`GET /requests`"""
 
     takes = frozenset(
-        {"agent", "cursor", "free", "late", "me", "mine", "q", "risk", "snoozed", "state", "team", "tool"}
+        {
+            "agent",
+            "by",
+            "cursor",
+            "free",
+            "late",
+            "me",
+            "mine",
+            "q",
+            "risk",
+            "snoozed",
+            "state",
+            "team",
+            "tool",
+        }
     )
 
     @extend_schema(operation_id="requests_list", responses=wire.RequestList)
@@ -80,7 +94,8 @@ class Requests(PersonView):
         """The queue: what is due first comes first; `?cursor=` for the next page.
 
         Filters are those of the page: `?state=` (`any`: decided ones, too), `q`, `risk`, `tool`, `agent`, `team`,
-        `me` (needs my answer), `mine`, `free`, `late`, `snoozed` (by oneself; without it those are listed, too).
+        `me` (needs my answer), `mine`, `free`, `late`, `by` (a member who voted on it), `snoozed` (by
+        oneself; without it those are listed, too).
         """
         caller = caller_of(request)
         if not isinstance(caller, MemberCaller):

@@ -1,0 +1,65 @@
+"""What something is found by: its words, folded, so that both databases find the same by the same.
+
+A word is a stretch of letters and digits; a character of a script that puts no spaces between words is one by itself.
+Something is found by a text when each word of the text begins one of its words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from reviewhub_agents.canonical import Number, Tree
+
+WORD_CHARACTERS: Final = 40
+MOST_WORDS: Final = 300
+MOST_ASKED: Final = 12
+MOST_CHARACTERS: Final = 100_000
+
+_ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORDS = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
+# 1,240.00 is the number that an argument spells 1240.00.
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+
+
+def fold(text: str) -> str:
+    """The form in which texts are compared: without letter case, and with one way to write each letter."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def words_text(texts: Iterable[str]) -> str:
+    """The words of these texts with a space between, each once and at most MOST_WORDS, as they are stored."""
+    found: dict[str, None] = {}
+    for text in texts:
+        for word in _words(text[:MOST_CHARACTERS]):
+            found.setdefault(word)
+            if len(found) == MOST_WORDS:
+                return " ".join(found)
+    return " ".join(found)
+
+
+def words_asked(text: str) -> tuple[str, ...]:
+    """The words that somebody looks for, at most MOST_ASKED; none: there is nothing to look for."""
+    return tuple(dict.fromkeys(_words(text)))[:MOST_ASKED]
+
+
+def values_in(tree: Tree) -> Iterator[str]:
+    """Every text and number of a JSON value, as written."""
+    todo = [tree]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, dict):
+            todo.extend(reversed(value.values()))
+        elif isinstance(value, list):
+            todo.extend(reversed(value))
+        elif isinstance(value, Number):
+            yield value.literal
+        elif isinstance(value, str):
+            yield value
+
+
+def _words(text: str) -> Iterator[str]:
+    for word in _WORDS.findall(_THOUSANDS.sub("", fold(text))):
+        yield word[:WORD_CHARACTERS]
