@@ -102,6 +102,12 @@ class ReviewRequest(Stateful):
                 name="request_queue",
                 condition=Q(state="pending"),
             ),
+            # What waits for one tool, however much waits for others.
+            models.Index(
+                fields=["workspace", "tool_name", "deadline_at", "id"],
+                name="request_tool",
+                condition=Q(state="pending"),
+            ),
             models.Index(fields=["deadline_at"], name="request_due", condition=Q(state="pending")),
             models.Index(
                 fields=["remind_at"],

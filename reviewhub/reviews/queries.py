@@ -125,16 +125,16 @@ def neighbours(scope: Scope, row: ReviewRequest, *, member_id: uuid.UUID) -> tup
     found = rows.values_list("number", flat=True)
     dated, undated = found.filter(deadline_at__isnull=False), found.filter(deadline_at__isnull=True)
     if row.deadline_at is None:
-        before = undated.filter(id__lt=row.pk).order_by("-id").first()
+        before = undated.filter(id__lt=row.pk).order_by("-deadline_at", "-id").first()
         before = before or dated.order_by("-deadline_at", "-id").first()
-        return before, undated.filter(id__gt=row.pk).order_by("id").first()
+        return before, undated.filter(id__gt=row.pk).order_by("deadline_at", "id").first()
     at = row.deadline_at
     earlier = Q(deadline_at__lt=at) | Q(deadline_at=at, id__lt=row.pk)
     later = Q(deadline_at__gt=at) | Q(deadline_at=at, id__gt=row.pk)
     after = found.filter(later).order_by("deadline_at", "id").first()
     return (
         found.filter(earlier).order_by("-deadline_at", "-id").first(),
-        after or undated.order_by("id").first(),
+        after or undated.order_by("deadline_at", "id").first(),
     )
 
 
@@ -169,7 +169,8 @@ def _by_deadline(rows: QuerySet[ReviewRequest], *, cursor: str, limit: int) -> P
     at, last = keyset.read(cursor, length=2) if cursor else ("", "")
     found: list[ReviewRequest] = []
     dated = rows.filter(deadline_at__isnull=False).order_by("deadline_at", "id")
-    undated = rows.filter(deadline_at__isnull=True).order_by("id")
+    # By the deadline that none of them has, too: so the index of the queue is read in its order, and not every request.
+    undated = rows.filter(deadline_at__isnull=True).order_by("deadline_at", "id")
     try:
         if cursor and at == NO_DEADLINE:
             undated = undated.filter(id__gt=uuid.UUID(last))

@@ -18,6 +18,7 @@ from reviewhub.toolcalls.models import CallVersion, Decision, Grant, ToolCall
 from reviewhub.toolcalls.states import CallState, GrantState
 
 PAGE = 100
+FITTING = 1000
 ACTED = (CallState.STARTED, CallState.UNKNOWN, CallState.SUCCEEDED)
 
 
@@ -26,10 +27,13 @@ def calls_of(*, branch: Branch, cursor: str) -> Page[ToolCall]:
     return keyset.newest_first(ToolCall.objects.filter(branch=branch), cursor=cursor, limit=PAGE)
 
 
-def unasked(runs: QuerySet[Run], *, text: str, most: int) -> list[ToolCall]:
-    """The newest calls of these runs that `text` finds and that nobody was asked about."""
-    named = Words.objects.filter(call_id__isnull=False, words__holds=words_asked(text)).values("call_id")
-    rows = ToolCall.objects.filter(pk__in=named, run__in=runs, requests__isnull=True)
+def unasked(runs: QuerySet[Run], *, workspace_id: uuid.UUID, text: str, most: int) -> list[ToolCall]:
+    """The newest calls of these runs that nobody was asked about, of the FITTING newest that `text` finds."""
+    named = Words.objects.filter(
+        workspace_id=workspace_id, call_id__isnull=False, words__holds=words_asked(text)
+    )
+    newest = named.order_by("-id").values("call_id")[:FITTING]
+    rows = ToolCall.objects.filter(pk__in=newest, run__in=runs, requests__isnull=True)
     return list(rows.select_related("run__agent").order_by("-created_at", "-id")[:most])
 
 

@@ -64,7 +64,7 @@ def _hits(caller: MemberCaller, text: str) -> Hits:
     return Hits(
         requests=[Row(row, at, caller) for row in asked.rows],
         runs=runs.listed(seen, filters=runs.Filters(text=text), limit=MOST).rows,
-        calls=unasked(seen, text=text, most=MOST),
+        calls=unasked(seen, workspace_id=scope.workspace_id, text=text, most=MOST),
         tools=_tools(scope, text),
         agents=list(agents_of(scope).filter(folded__contains=fold(text))[:MOST]),
         people=_people(caller, text),
