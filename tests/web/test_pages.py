@@ -14,6 +14,7 @@ from reviewhub.accounts.models import Agent, AgentKey, Member, Team
 from reviewhub.audit.models import Event
 from reviewhub.policies.models import PolicyVersion
 from reviewhub.reviews.models import ReviewRequest
+from reviewhub.toolcalls.models import CallVersion
 from reviewhub.tools.models import Tool
 from tests.cast import PASSWORD, Cast
 from tests.driver import agent_of, call
@@ -61,6 +62,9 @@ def test_bulk_names_each_request_and_decides_each(cast: Cast, as_: As) -> None:
     assert {row.state for row in ReviewRequest.objects.all()} == {"pending"}
     key = re.findall(r'name="key" value="([^"]+)"', page)[0]
     ReviewRequest.objects.filter(pk=rows[1].pk).update(version=2)
+    changed = CallVersion.objects.get(tool_call_id=rows[1].tool_call_id)
+    changed.pk, changed.version = None, 2
+    changed.save()
     done = client.post(
         "/northwind/queue/bulk/send", {"pick": picks, "type": "approve", "key": key}
     ).content.decode()
