@@ -185,7 +185,7 @@ def fill(cast: Cast, one: ReviewRequest, many: int) -> None:
         )  # fmt: skip
         asked = f"' ' || '{cast.support.pk}' || ' '"
         cursor.execute(
-            f"UPDATE reviews_reviewrequest SET asks = CASE WHEN number % 2 = 0 THEN {asked} ELSE '' END "
+            f"UPDATE reviews_reviewrequest SET asks = CASE WHEN (number - {first}) % 2 = 0 THEN {asked} ELSE '' END "
             f"WHERE number >= {first + 10000}"
         )
         through = ReviewRequest.teams.through._meta.db_table
