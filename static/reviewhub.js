@@ -238,7 +238,6 @@
       const next = $$(".row", list).find((other) => other.dataset.sort > row.dataset.sort);
       list.insertBefore(row, next || null);
     });
-    if (focused !== document.activeElement) focused.focus({ preventScroll: true });
     $$(".list [data-group]").forEach((section) => {
       // Decided rows leave now, on the reader's own wish.
       $$(".row", section).forEach((row) => { if ($(".gone-mark", row) && row !== place) row.remove(); });
@@ -246,6 +245,8 @@
       section.hidden = count === 0;
       $(".group .num", section).textContent = count;
     });
+    // Only now: what stands in a hidden group takes no focus.
+    if (focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
     $("#empty")?.remove();
     pill.hidden = true;
     const list = $("#list");
