@@ -92,7 +92,7 @@ def draw(dots: Sequence[Dot], tracks: Mapping[uuid.UUID, Track], *, said: str) -
     wide = left + LANE * max(order.values(), default=0) + EDGE
     high = ROW * len(dots)
     return format_html(
-        '<svg class="graph__svg" width="{}" height="{}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}{}</svg>',
+        '<svg class="graph__svg" width="{}" height="{}" viewBox="0 0 {} {}" role="group" aria-label="{}">{}{}{}</svg>',
         wide,
         high,
         wide,

@@ -15,8 +15,7 @@ from django.utils.safestring import SafeString
 
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.outline import Span, outline
-from reviewhub.checkpoints.queries import Gone, Kind, kinds_of
-from reviewhub.core.errors import NotFound
+from reviewhub.checkpoints.queries import Gone, Kind, in_run, kinds_of
 from reviewhub.plans.models import PlanVersion
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Branch, Run
@@ -174,6 +173,7 @@ def timeline(run: Run, branches: Sequence[Branch], asked: Asked, gone: Sequence[
 
     Raises:
         NotFound: the address names a checkpoint that this run does not have.
+        CheckpointRemoved: it had it once.
     """
     shown = list(branches[-BRANCHES:])
     gates = _gates(run)
@@ -188,8 +188,8 @@ def timeline(run: Run, branches: Sequence[Branch], asked: Asked, gone: Sequence[
         begins=[one.pk for one in shown],
         opened=[asked.opened] if asked.opened else (),
     )
-    chosen = _one(found.rows, asked.checkpoint) or (found.rows[0] if found.rows else None)
-    other = _one(found.rows, asked.other)
+    chosen = _one(run, found.rows, asked.checkpoint) or (found.rows[0] if found.rows else None)
+    other = _one(run, found.rows, asked.other)
     here = replace(asked, checkpoint=chosen.pk if chosen else None, other=None)
     lines = _checkpoints(found.rows, gates, here, other)
     lines = _with_folds(lines, found.folds, here, gone)
@@ -208,13 +208,12 @@ def timeline(run: Run, branches: Sequence[Branch], asked: Asked, gone: Sequence[
     )
 
 
-def _one(rows: Sequence[Checkpoint], pk: uuid.UUID | None) -> Checkpoint | None:
+def _one(run: Run, rows: Sequence[Checkpoint], pk: uuid.UUID | None) -> Checkpoint | None:
     if pk is None:
         return None
     found = next((row for row in rows if row.pk == pk), None)
-    if found is None:
-        raise NotFound
-    return found
+    # Which says of one that was removed when and why.
+    return found if found is not None else in_run(run.pk, pk)
 
 
 def _gates(run: Run) -> dict[uuid.UUID, Gate]:

@@ -66,6 +66,7 @@ def test_a_program_follows_the_record_and_checks_it(cast: Cast, as_: Callable[[M
     ids = events(cast)
     client = as_(cast.carol)
     client.get("/api/v1/events?limit=1")  # her look is recorded once, and then part of what she follows
+    settle()
     first = client.get("/api/v1/events?limit=2").json()
     assert ([item["id"] for item in first["items"]], first["more"]) == (ids[:2], True)
     rest = client.get("/api/v1/events", {"after": first["next"]}).json()

@@ -105,6 +105,9 @@ def is_json_safe(annotation: Any) -> bool:
     origin = typing.get_origin(annotation)
     if origin in (list, typing.Union, UnionType, typing.Annotated):
         return all(is_json_safe(inner) for inner in typing.get_args(annotation))
+    if origin is dict:
+        name, value = typing.get_args(annotation)
+        return name is str and is_json_safe(value)
     if origin is typing.Literal:
         return True
     return isinstance(annotation, type) and issubclass(annotation, (*JSON_SAFE, Enum))

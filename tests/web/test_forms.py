@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from reviewhub.accounts.models import Member, SignInFailure
+from reviewhub.accounts.models import Member, SavedView, SignInFailure
 from reviewhub.audit.models import Event
 from reviewhub.core.models import IdempotencyKey
 from reviewhub.reviews.models import Comment, Question, Review, ReviewRequest
@@ -44,6 +44,16 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "requests/<int:number>/reveal": ("bob", {}, "", ("reason",)),
     "requests/<int:number>/hand-over": ("bob", {}, "note", ("to", "note")),
     "requests/<int:number>/snooze": ("bob", {}, "", ("minutes",)),
+    "post-review/batch": ("bob", {"verdict": "fine"}, "", ("pick", "verdict", "note", "key")),
+    "post-review/<uuid:call_id>/grade": (
+        "bob", {"verdict": "flagged", "severity": "low", "key": "k5"}, "note",
+        ("note", "verdict", "severity", "follow_up", "key"),
+    ),
+    "post-review/<uuid:call_id>/follow-up": (
+        "bob", {"follow_up": "notify", "key": "k6"}, "", ("follow_up", "note", "key"),
+    ),
+    "post-review/follow-ups/<uuid:follow_up_id>/close": ("bob", {}, "", ("note",)),
+    "people/<uuid:member_id>/erase": ("alice", {}, "", ("again", "reason")),
     "reasons/change": ("alice", {"name": "n", "text": "Some words"}, "text", ("name", "text")),
     "runs/<uuid:run_id>/cancel": ("bob", {}, "reason", ("reason",)),
     "runs/<uuid:run_id>/halt": ("bob", {}, "reason", ("reason",)),
@@ -95,6 +105,9 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "tools/<uuid:tool_id>/change": ("alice", {"risk": "high"}, "sentence", ("sentence", "risk")),
 }  # fmt: skip
 WITHOUT_TEXT = {
+    "views/<uuid:view_id>/remove",
+    "post-review/<uuid:call_id>/take-back",
+    "post-review/follow-ups/<uuid:follow_up_id>/take-up",
     "requests/<int:number>/withdraw-vote",
     "checkpoints/<uuid:checkpoint_id>/unpin",
     "people/<uuid:member_id>/disable",
@@ -104,6 +117,7 @@ WITHOUT_TEXT = {
     "keys/<uuid:key_id>/rotate",
     "keys/<uuid:key_id>/revoke",
 }
+SAVE_A_VIEW = "views/save"
 EACH = [(path, name) for path, (_, _, _, names) in FORMS.items() for name in names]
 TEXTS = [(path, shown) for path, (_, _, shown, _) in FORMS.items() if shown]
 
@@ -123,7 +137,18 @@ def stored() -> list[Any]:
 def test_every_form_has_its_line() -> None:
     posts = {path for path, (method, _) in PAGES.items() if method == "post"}
     both = {"policy/edit", "checkpoints/<uuid:checkpoint_id>/rewrite", "agents/<uuid:agent_id>/run"}
-    assert posts | both == set(FORMS) | WITHOUT_TEXT
+    assert posts | both == set(FORMS) | WITHOUT_TEXT | {SAVE_A_VIEW}
+
+
+@pytest.mark.parametrize("name", ["name", "page", "query"])
+def test_a_view_goes_back_to_its_page_with_why_it_was_refused(name: str, cast: Cast, as_: As) -> None:
+    client = as_(cast.bob)
+    given = {"page": "queue", "query": "risk=high", "name": "Mine", name: NUL}
+    before = stored()
+    answer = client.post(f"/northwind/{SAVE_A_VIEW}", given)
+    assert answer.status_code == 302
+    assert "U+0000 at position 6" in unescape(client.get(answer.headers["Location"]).content.decode())
+    assert stored() == before and not SavedView.objects.exists()
 
 
 @pytest.mark.parametrize(("path", "name"), EACH)
