@@ -22,6 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 # Colours are all that dark changes; what a page is made of was looked at in light.
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
+TOUCH = {"runOnly": {"type": "rule", "values": ["target-size", "scrollable-region-focusable"]}}
 EVERYTHING = {"runOnly": {"type": "tag", "values": TAGS}}
 PHONE = {"width": 390, "height": 844}
 HOSTILE = (
@@ -74,7 +75,7 @@ def test_axe_finds_nothing(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
     """On what an admin sees; and on what a reviewer alone sees, or has forms on that the admin has not."""
     ids = fill(cast, agent)
     for_alice, for_bob = whole_pages(cast.alice, ids), whole_pages(cast.bob, ids)
-    for_bob = [one for one in for_bob if one not in for_alice or "/requests/" in one or "/queue" in one]
+    for_bob = [one for one in for_bob if one not in for_alice or "/requests/" in one]
     assert len(for_alice) > 10 and len(for_bob) > 2
     found = [*on_all(visit(cast.alice, "/account"), for_alice), *on_all(visit(cast.bob, "/account"), for_bob)]
     assert not found, "\n".join(found)
@@ -93,8 +94,7 @@ def on_all(page: Page, places: list[str]) -> list[str]:
         page.emulate_media(color_scheme="dark")
         found += complaints(page, COLOURS)
         page.set_viewport_size(PHONE)
-        page.emulate_media(color_scheme="light")
-        found += complaints(page, EVERYTHING)
+        found += complaints(page, TOUCH)
         wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         if wider > 0:
             found.append(f"{place} is {wider} px wider than a phone")

@@ -192,7 +192,7 @@ STICKS_OUT = """() => {
     && one !== document.body && one.getBoundingClientRect().right <= width + 1 || scrolls(one.parentElement));
   const out = [...document.querySelectorAll('body *')].filter(one => {
     const box = one.getBoundingClientRect();
-    return box.width > 1 && box.right > width + 1 && !scrolls(one.parentElement);
+    return one.checkVisibility() && box.width > 1 && box.right > width + 1 && !scrolls(one.parentElement);
   }).map(one => one.tagName + '.' + one.className);
   return [document.documentElement.scrollWidth - width, out.slice(0, 5)];
 }"""
