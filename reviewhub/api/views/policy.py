@@ -72,7 +72,11 @@ class Versions(PolicyView):
 
     takes = frozenset({"cursor"})
 
-    @extend_schema(parameters=[OpenApiParameter("cursor", str)], responses=wire.PolicyVersionList)
+    @extend_schema(
+        operation_id="policy_versions_list",
+        parameters=[OpenApiParameter("cursor", str)],
+        responses=wire.PolicyVersionList,
+    )
     def get(self, request: Request) -> HttpResponse:
         """Every version that was published, the newest first. `?cursor=`."""
         caller = self.allowed(request, Action.POLICY_READ)
