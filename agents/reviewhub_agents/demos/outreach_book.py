@@ -11,16 +11,7 @@ from reviewhub_agents.demos.support_shop import folder
 CUSTOMERS = 24
 LONG = 18
 """Months after which a customer is promised a discount."""
-_NAMES = (
-    "Ana Duarte",
-    "Ben Okafor",
-    "Chloé Martin",
-    "Dmitri Novak",
-    "Elif Kaya",
-    "Farid Rahimi",
-    "Grace Lin",
-    "Hana Sato",
-)
+_NAMES = ("Ana", "Ben", "Chloé", "Dmitri", "Elif", "Farid", "Grace", "Hana")
 _THINGS = ("a desk lamp", "two mugs", "a rain coat", "a bicycle bell")
 
 
@@ -30,7 +21,7 @@ def customer(number: int) -> dict[str, Any]:
     name = _NAMES[number % len(_NAMES)]
     return {
         "name": name,
-        "mail": f"{name.split()[0].lower().replace('é', 'e')}.{number}@example.com",
+        "mail": f"{name.lower().replace('é', 'e')}.{number}@example.com",
         "bought": _THINGS[dice % len(_THINGS)],
         "months": 6 + dice % 24,
     }
@@ -38,12 +29,12 @@ def customer(number: int) -> dict[str, Any]:
 
 def letter(of: dict[str, Any], *, discount: int) -> dict[str, str]:
     """The letter to a customer; those who have not bought for a long time are promised a discount, if there is one."""
-    first = str(of["name"]).split()[0]
+    name = str(of["name"])
     offer = f" For your next order you get {discount} % off." if of["months"] >= LONG and discount else ""
     return {
         "to": str(of["mail"]),
-        "subject": f"We miss you, {first}",
-        "body": f"Dear {first},\n\nwe hope that {of['bought']} still serves you well.{offer}\n\nThe demo shop",
+        "subject": f"We miss you, {name}",
+        "body": f"Dear {name},\n\nwe hope that {of['bought']} still serves you well.{offer}\n\nThe demo shop",
     }
 
 
