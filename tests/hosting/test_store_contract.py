@@ -458,7 +458,7 @@ def act(needed: ApprovalNeeded) -> Proposal:
     return Proposal(key=f"{needed.tool}.0", tool=needed.tool, arguments=needed.arguments, effect="idempotent")
 
 
-def child(keeper: Keeper, key: str = "1/work/child:reader/1", page: str = "a") -> str:
+def child(keeper: Keeper, key: str = "1/gather/child:reader/1", page: str = "a") -> str:
     keeper.store.start_child(key=key, graph="reader", given=f'{{"page":"{page}"}}', title="A page")
     return key
 
@@ -475,7 +475,7 @@ def test_a_child_is_started_once_under_its_key(keeper: Keeper) -> None:
 
 def test_a_branch_that_waits_for_children_is_given_up_until_they_have_ended(keeper: Keeper) -> None:
     saved(keeper.store)
-    keys = [child(keeper, f"1/work/child:reader/{number}") for number in (1, 2)]
+    keys = [child(keeper, f"1/gather/child:reader/{number}") for number in (1, 2)]
     keeper.end_child(keys[0], None)
     assert keeper.store.wait_for(keys[:1]) == [ChildEnd(child=keys[0], outcome="done", result="null")]
     assert keeper.store.wait_for(keys) is None
@@ -493,4 +493,4 @@ def test_nobody_waits_for_a_child_that_was_never_started(keeper: Keeper) -> None
     saved(keeper.store)
     assert keeper.store.wait_for(None) == []
     with pytest.raises(GraphError):
-        keeper.store.wait_for(["1/work/child:reader/9"])
+        keeper.store.wait_for(["1/gather/child:reader/9"])
