@@ -28,10 +28,14 @@ class Work:
     spared: int = 0
 
     @property
+    def counted(self) -> float:
+        """Seconds that were worked, whatever for."""
+        return float(sum(getattr(self, name) for name in _TIMES))
+
+    @property
     def progress(self) -> float | None:
         """The useful share; None without any work."""
-        whole = sum(getattr(self, name) for name in _TIMES)
-        return self.useful / whole if whole else None
+        return self.useful / self.counted if self.counted else None
 
 
 def work(asked: Asked, *, is_before: bool = False) -> dict[uuid.UUID, Work]:

@@ -18,6 +18,7 @@ from reviewhub.insights.people import Reviewer
 from reviewhub.insights.work import Work
 from reviewhub.web.charts import Series, bars, count_ticks, plot, spark, stack, time_ticks
 from reviewhub.web.insight_tables import in_seconds, percent, time_words
+from reviewhub.web.progress import SHORT
 
 # Colour, column and word of each outcome, in the order of the bars.
 OUTCOMES = (
@@ -61,7 +62,7 @@ def kpis(found: Figures, steps: Sequence[tuple[date, Outcomes]], work: Work, wor
             ("Edited before approval", "edited", None),
         )
     ]
-    return [*made, _share_kpi("Forward progress", work.progress, work_before.progress, [], is_good=True)]
+    return [*made, _share_kpi("Forward progress", _telling(work), _telling(work_before), [], is_good=True)]
 
 
 def time_chart(steps: Sequence[tuple[date, Outcomes]]) -> SafeString:
@@ -178,6 +179,11 @@ def _share_kpi(
             if is_good is not None:
                 tone = "good" if (more > 0) == is_good else "bad"
     return Kpi(name, percent(now), change, tone, spark(line))
+
+
+def _telling(work: Work) -> float | None:
+    """Forward progress, unless there was too little work for it to say anything."""
+    return work.progress if work.counted >= SHORT else None
 
 
 def _ms(time: float | None) -> str:
