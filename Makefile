@@ -1,5 +1,7 @@
 # ReviewHub. `make help` lists what there is; `make run` and `make test` need python3 (3.11+, with venv) and nothing else.
-PYTHON ?= python3
+# Debian's own Python first: it is built with profile-guided optimisation, which one that was compiled by hand seldom is.
+PYTHON ?= $(shell /usr/bin/python3 -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo /usr/bin/python3 || echo python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
