@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections import Counter
 from collections.abc import Iterator
+from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="only the tests that use the database or start the product, or none of them",
     )
     parser.addoption(
-        "--part", default="1/1", help="one of several parts: 1/2, 2/2; whole files, as many tests in each"
+        "--part", default="1/1", help="one of several parts: 1/2, 2/2; whole files, about as much in each"
     )
 
 
@@ -45,9 +46,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leaves out what was not asked for."""
     if wanted := config.getoption("--database"):
         _only_with_or_without_database(wanted, config, items)
-    number, _, parts = config.getoption("--part").partition("/")
-    if parts != "1":
-        _only_part(int(number) - 1, int(parts), config, items)
 
 
 def _only_with_or_without_database(wanted: str, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -62,15 +60,26 @@ def _only_with_or_without_database(wanted: str, config: pytest.Config, items: li
     config.hook.pytest_deselected(items=[item for group in groups.values() for item in group])
 
 
-def _only_part(number: int, parts: int, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Whole files, since the tests of one share rows; the largest first, each to the part that has least so far."""
-    sizes = Counter(item.path for item in items)
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files of another part are not even imported."""
+    number, _, parts = config.getoption("--part").partition("/")
+    if parts == "1" or not fnmatch(collection_path.name, "test_*.py"):
+        return None
+    return _part_of(int(parts)).get(collection_path, 0) != int(number) - 1 or None
+
+
+@cache
+def _part_of(parts: int) -> dict[Path, int]:
+    """Which part each file belongs to: the longest first, each to the part that has least so far.
+
+    Whole files, since the tests of one share rows.
+    """
     loads, part_of = [0] * parts, {}
+    sizes = {path: path.stat().st_size for path in Path(__file__).parent.rglob("test_*.py")}
     for path, size in sorted(sizes.items(), key=lambda one: (-one[1], one[0])):
         part_of[path] = loads.index(min(loads))
         loads[part_of[path]] += size
-    config.hook.pytest_deselected(items=[item for item in items if part_of[item.path] != number])
-    items[:] = [item for item in items if part_of[item.path] == number]
+    return part_of
 
 
 def pytest_collection_finish() -> None:

@@ -7,6 +7,7 @@ whatever it missed before that is told by `since`. Every time it reads, it asks 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 import time
@@ -91,7 +92,7 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
                     await self._said(self.here)
                 hints = await self._hints(subscription)
                 if subscription.closed:
-                    await self.close(code=STOPPING)
+                    await self._end(STOPPING)
                     return
                 if not await self._tell(self.told, hints):
                     return
@@ -120,7 +121,7 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
         """Sends what there is to say; False when whoever is behind the socket may no longer be there."""
         caller = await self._visitor()
         if caller is None:
-            await self.close(code=ENDED)
+            await self._end(ENDED)
             return False
         text = await database_sync_to_async(say)(caller, about)
         if text:
@@ -130,6 +131,11 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
                 # The browser went away; `disconnect` is on its way.
                 return False
         return True
+
+    async def _end(self, code: int) -> None:
+        # A browser that went away first needs to be told nothing; `disconnect` is on its way.
+        with contextlib.suppress(OSError):
+            await self.close(code=code)
 
     async def _visitor(self) -> MemberCaller | None:
         slug = self.scope["url_route"]["kwargs"]["slug"]
