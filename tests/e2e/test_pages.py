@@ -67,6 +67,8 @@ def test_what_happened_while_the_socket_was_away_is_told(cast: Cast, agent: Agen
     row = ask(agent)
     page = visit(cast.alice, "/northwind/queue")
     is_live(page)
+    # What the page was still fetching would fail without a network, and the browser would complain.
+    page.wait_for_load_state("networkidle")
     page.context.set_offline(True)
     page.evaluate("document.body['htmx-internal-data'].webSocket.socket.close(3000)")
     PersonHttp(cast.bob).post(
