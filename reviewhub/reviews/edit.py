@@ -23,6 +23,7 @@ from reviewhub.policies.arguments import Arguments, same_at
 from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.queries import current_number
+from reviewhub.policies.requirement import Requirement
 from reviewhub.reviews.asked import approval, risk
 from reviewhub.reviews.errors import Changed, DeniedByPolicy
 from reviewhub.reviews.kinds import RequestChanged
@@ -30,6 +31,7 @@ from reviewhub.reviews.lock import LockedRequest
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.request import RANK, Asked, first_step
 from reviewhub.reviews.requirement import StandIn, Stored
+from reviewhub.reviews.rules import FIRST_VERSION
 from reviewhub.reviews.share import share
 from reviewhub.reviews.tell_undecided import tell_undecided
 from reviewhub.reviews.turn import tell
@@ -90,7 +92,7 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
     if arguments == before:
         raise Invalid.at("/changes", "these changes change nothing; approve instead")
     check_arguments(arguments, path="/changes")
-    _check_locks(request_id, before, arguments)
+    _check_locks(_required(request_id), before, arguments)
     known = call_facts(tool=tool, arguments=arguments, failed_checks=failed_checks(call.claims))
     if known.errors:
         raise Invalid("The arguments would not be what the tool's schema allows.", errors=known.errors)
@@ -144,6 +146,7 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
         PolicyMoved: policy was published since the edit was prepared; prepare it once more.
         Changed: the call is no longer what was shown.
         DeniedByPolicy: a limit denies the call with these arguments.
+        Invalid: what is required of such a call lets no edit lead to it.
     """
     call, row = locked.call, locked.request
     if current_number(row.workspace_id) != edit.answer.policy_version:
@@ -152,6 +155,7 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
         raise Changed(state=row.state, version=row.version, digest=row.digest)
     old = Stored.model_validate_json(row.requirement)
     stored = _within_limits(call, edit) or old
+    _check_reach(call, edit.arguments, stored.requirement)
     stored = stored.model_copy(update={"stand_ins": _kept(old, stored)})
     voided = row.reviews.filter(voided_at__isnull=True).update(voided_at=now(), voided_because="edited")
     _new_version(call, edit, actor)
@@ -272,14 +276,29 @@ def _back(after: str, before: str) -> str:
     return canonical.dumps([change.as_tree() for change in difference(after, before)])
 
 
-def _check_locks(request_id: uuid.UUID, before: str, after: str) -> None:
-    """Refuses an edit that changes, adds or removes what the requirement of the request keeps as it is."""
+def _required(request_id: uuid.UUID) -> Requirement:
     text = ReviewRequest.objects.values_list("requirement", flat=True).get(pk=request_id)
+    return Stored.model_validate_json(text).requirement
+
+
+def _check_locks(requirement: Requirement, before: str, after: str) -> None:
+    """Refuses an edit that changes, adds or removes what a requirement keeps as it is."""
     old, new = Arguments(before), Arguments(after)
     errors = [
         {"path": "/changes", "code": "locked", "message": f"{path} is locked; no edit changes it."}
-        for path in Stored.model_validate_json(text).requirement.locked_fields
+        for path in requirement.locked_fields
         if not same_at(old, new, path)
     ]
     if errors:
         raise Invalid(errors[0]["message"], errors=errors)
+
+
+def _check_reach(call: ToolCall, arguments: str, required: Requirement) -> None:
+    """Refuses an edit that leads to where another requirement keeps people from leading it.
+
+    What is locked there is as the agent proposed it, whichever edits lie between: else one edit could lead out of the
+    lock and the next one back in.
+    """
+    if "edit" not in required.allowed_decisions:
+        raise Invalid.at("/changes", "such a call is taken only as it was proposed; no edit makes one", "locked")
+    _check_locks(required, arguments_of(call, FIRST_VERSION), arguments)

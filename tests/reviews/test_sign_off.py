@@ -262,6 +262,58 @@ def test_a_word_is_typed_and_locked_fields_stay(cast: Cast) -> None:
     assert bob.decide(one, "approve", confirm=word).ok()["state"] == "approved"
 
 
+BIG = {
+    "name": "Big",
+    "tool": "wire",
+    "action": "require",
+    "stages": [{"team": "Support"}],
+    "when": [{"path": "amount", "test": "is_over", "value": 500}],
+}
+SMALL = {"name": "Small", "tool": "wire", "action": "require", "stages": [{"team": "Support", "approvals": 2}]}
+
+
+def wired(cast: Cast, *rules: dict[str, Any], **arguments: Any) -> Any:
+    """A call under these rules that waits."""
+    policy(cast.support, *rules)
+    agent = agent_of(cast.support)
+    proposed = {**call("wire"), "arguments": arguments}
+    return agent.pause(agent.run()["id"], proposed).ok(201)["tool_calls"][0]
+
+
+def to(**values: Any) -> list[dict[str, Any]]:
+    return [{"op": "set", "path": f"/{name}", "value": value} for name, value in values.items()]
+
+
+def edited(who: PersonHttp, one: Any, **values: Any) -> Any:
+    """The call as it is shown after an edit."""
+    who.decide(one, "edit", changes=to(**values)).ok()
+    row = ReviewRequest.objects.get()
+    return {**one, "version": row.version, "digest": row.digest}
+
+
+@pytest.mark.parametrize("first", [900, 400])
+def test_no_edit_leads_into_what_is_locked_there(cast: Cast, first: int) -> None:
+    """Neither in one step from outside nor out of the lock and back in."""
+    one = wired(cast, {**BIG, "locked_fields": ["account"]}, SMALL, amount=first, account="good")
+    bob = PersonHttp(cast.bob)
+    shown = edited(bob, one, amount=300)
+    for changes in (to(amount=901, account="evil"), [*to(amount=901), {"op": "remove", "path": "/account"}]):
+        refused = bob.decide(shown, "edit", changes=changes)
+        assert (refused.status, refused.json["errors"][0]["code"]) == (422, "locked")
+    # What is free here is locked there: the account of the proposal is what counts.
+    moved = edited(bob, shown, account="other")
+    refused = bob.decide(moved, "edit", changes=to(amount=902))
+    assert (refused.status, refused.json["errors"][0]["code"]) == (422, "locked")
+    assert edited(bob, moved, amount=902, account="good")["version"] == 4
+
+
+def test_no_edit_leads_to_a_call_that_may_not_be_edited(cast: Cast) -> None:
+    one = wired(cast, {**BIG, "allowed_decisions": ["approve", "reject"]}, SMALL, amount=400)
+    refused = PersonHttp(cast.bob).decide(one, "edit", changes=to(amount=900))
+    assert (refused.status, refused.json["errors"][0]["code"]) == (422, "locked")
+    assert ReviewRequest.objects.get().version == 1
+
+
 def test_whose_vote_does_not_run_it_reads_so_before(cast: Cast) -> None:
     """Two of Support have approved; a third may, and Finance is still needed."""
     others = [erin(cast, cast.support, name=name) for name in ("erin", "frank")]
