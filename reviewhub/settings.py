@@ -301,6 +301,7 @@ HOSTED_GRAPHS = {
     "migration": "reviewhub_agents.demos.migration:migration",
     "claims": "reviewhub_agents.demos.claims:claims",
     "outreach": "reviewhub_agents.demos.outreach:outreach",
+    "triage": "reviewhub_agents.demos.triage:triage",
     **env.pairs("HOSTED_GRAPHS"),
 }
 # Where the policy is kept as a file; `{workspace}` in it stands for the workspace's short name. The policy page says

@@ -90,6 +90,17 @@ DEMOS = {
             ),
         ),
         OUTREACH,
+        Demo(
+            graph="triage",
+            name="Triage agent (demo)",
+            title="A morning's messages",
+            waits="the credit in one of its child runs",
+            rules=(
+                _passes("messages may be read", "desk.message"),
+                _passes("answers may be filed", "desk.answer"),
+                _passes("reports may be filed", "desk.report"),
+            ),
+        ),
     )
 }
 RULES = SUPPORT.rules

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 from reviewhub_agents import canonical, wire
-from reviewhub_agents.demos import outreach_book, support_shop
+from reviewhub_agents.demos import outreach_book, support_shop, triage_desk
 
 from reviewhub.accounts.actors import actor_for
 from reviewhub.accounts.models import Agent
@@ -70,7 +71,7 @@ def test_a_second_demo_adds_no_agent_and_no_policy(cast: Cast) -> None:
 
 @pytest.mark.parametrize("demo", DEMOS.values(), ids=DEMOS.keys())
 def test_what_passes_is_what_can_be_done_again(demo: Demo) -> None:
-    tools = graph_of(demo.graph).tools
+    tools = graph_of(demo.graph).every_tool()
     passing = {rule.tool for rule in demo.rules if rule.lets_run}
     assert passing <= set(tools)
     assert all(tools[name].effect in {"read", "idempotent"} for name in passing)
@@ -173,3 +174,28 @@ def test_the_outreach_agent_waits_for_nobody_and_a_flag_makes_it_write_anew(cast
     assert after.keys() == before.keys() and Run.objects.get().state == "succeeded"
     anew = range(main.index(row.tool_call_id) + 1, outreach_book.CUSTOMERS + 1)
     assert not any("off" in after[str(outreach_book.customer(number)["mail"])] for number in anew)
+
+
+@pytest.mark.parametrize("said", ["approve", "reject"])
+def test_the_triage_agent_waits_in_one_child_and_reports_about_all(cast: Cast, said: str) -> None:
+    run = start_demo(team=cast.support, owner=None, demo=DEMOS["triage"])
+    hosted = Hosted(agent=run.agent, person=cast.bob, world=World())
+    while hosted.work():
+        pass
+    states = dict(Run.objects.filter(parent=run).values_list("title", "state"))
+    assert [title for title, state in states.items() if state == "paused"] == ["Message 3"]
+    assert list(states.values()).count("succeeded") == 5
+    # Nobody holds the desk meanwhile, and the answers to the others are filed.
+    assert [number for number, _ in triage_desk.answers()] == [1, 2, 4, 5, 6]
+    assert run.branches.get().lease_until is None and triage_desk.credited() == []
+    request = hosted.request()
+    assert request.plain_sentence == "Credit $18.00 to the sender of message 3"
+    hosted.decide(said, message="Send new glasses instead of money." if said == "reject" else "")
+    while hosted.work():
+        pass
+    run.refresh_from_db()
+    assert run.state == "succeeded"
+    done = "18.00 credited" if said == "approve" else "nothing credited"
+    assert f"3. complaint of Kiri: {done}" in json.loads(run.result).splitlines()
+    assert triage_desk.reports() == [json.loads(run.result)]
+    assert len(triage_desk.credited()) == (said == "approve")

@@ -23,9 +23,10 @@ class Journal:
     path: Path
 
     def watch(self, graph: Graph[Any]) -> None:
-        """From now on every tool of `graph` writes its lines, in this process and in those that it forks."""
-        for name, tool in graph.tools.items():
-            graph.tools[name] = replace(tool, run=self._watched(tool))
+        """From now on every tool of `graph` and of its children writes its lines, here and in processes forked off."""
+        for member in graph.family().values():
+            for name, tool in member.tools.items():
+                member.tools[name] = replace(tool, run=self._watched(tool))
 
     def read(self) -> Witnessed:
         """All that was written up to now."""

@@ -1,4 +1,4 @@
-"""`manage.py demo_run [support|migration|claims|outreach]`: a demo agent asks (once more)."""
+"""`manage.py demo_run [support|migration|claims|outreach|triage]`: a demo agent asks (once more)."""
 
 from __future__ import annotations
 
