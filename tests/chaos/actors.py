@@ -18,7 +18,7 @@ from typing import Any
 from django.conf import settings
 from django.db import close_old_connections, connections
 from reviewhub_agents import canonical, wire
-from reviewhub_agents.demos import support_shop
+from reviewhub_agents.demos import support_shop, triage_desk
 
 from reviewhub.accounts.models import Member
 from reviewhub.celery import app
@@ -108,14 +108,19 @@ def _decide(person: uuid.UUID | None) -> None:
 
 
 def _answer(row: ReviewRequest) -> dict[str, Any]:
-    """What the person says: by turns all answers there are, and about an unknown outcome what the shop's books say."""
+    """What the person says: by turns all answers there are, and about an unknown outcome what the books say."""
     tree: dict[str, Any] = {"type": "approve", "version": row.version, "digest": row.digest}
     if row.kind == ReviewRequest.Kind.UNKNOWN:
         call = ToolCall.objects.get(pk=row.tool_call_id)
-        paid = [amount for _, amount, key in support_shop.refunds() if key == call.idempotency_key]
+        name, effects = (
+            ("credit", triage_desk.credited())
+            if call.tool_name == "desk.credit"
+            else ("payment", support_shop.refunds())
+        )
+        paid = [amount for _, amount, key in effects if key == call.idempotency_key]
         if not paid:
             return {**tree, "type": "did_not_happen"}
-        return {**tree, "type": "happened", "value": {"payment": 0, "amount": paid[0]}}
+        return {**tree, "type": "happened", "value": {name: 0, "amount": paid[0]}}
     turn = row.run.title
     if turn == "edit":
         change = {"op": "set", "path": "/amount", "value": "1.00"}
