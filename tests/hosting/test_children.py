@@ -180,6 +180,27 @@ def test_forking_a_checkpoint_forks_the_children_from_where_it_pinned_them(famil
     assert json.loads(root().result)["texts"] == ["seen a", "seen b!, done"]
 
 
+def test_a_fork_that_dies_before_its_commit_leaves_nothing_and_may_be_asked_for_again(family: Hosted) -> None:
+    run = family.start()
+    until_idle(family)
+    checkpoint, key, body = at(run, 1), secrets.token_hex(8), wire.ForkBody(reason="look again")
+
+    def there() -> list[int]:
+        return [model.objects.count() for model in (Branch, Child, Checkpoint, Resumption, Event)]
+
+    before = there()
+    with faults.armed("fork.before_commit"), pytest.raises(faults.Fault):
+        fork(checkpoint=checkpoint, body=body, key=key, actor=SYSTEM)
+    assert there() == before
+    assert family.work() == 0
+    # Its key was not used up, and now it is: one fork with one twin of each child, however often it is asked for.
+    first = fork(checkpoint=checkpoint, body=body, key=key, actor=SYSTEM)
+    made = there()
+    assert fork(checkpoint=checkpoint, body=body, key=key, actor=SYSTEM) == first
+    assert there() == made
+    assert Child.objects.filter(parent_branch=first[0]).count() == 2
+
+
 def test_a_fork_takes_ended_children_as_they_ended_and_others_from_their_heads(family: Hosted) -> None:
     family.start(pages=["a", "b!"])
     until_idle(family)

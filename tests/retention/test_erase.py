@@ -248,6 +248,15 @@ def test_who_is_stopped_by_a_fork_in_the_middle_is_not_told_that_nothing_went(
     assert mentions() == set()
 
 
+def test_stopped_before_a_commit_nothing_of_it_is_done(agent: AgentHttp, cast: Cast) -> None:
+    ended(agent, cast)
+    before, rows = mentions(), Removal.objects.count()
+    with faults.armed("erase.before_commit"), pytest.raises(faults.Fault):
+        erased(cast)
+    assert (mentions(), Removal.objects.count()) == (before, rows)
+    assert erased(cast) == 1
+
+
 def test_stopped_in_the_middle_it_goes_on(agent: AgentHttp, cast: Cast, settings: Any) -> None:
     settings.RETENTION_BATCH_ROWS = 3
     ended(agent, cast)

@@ -180,8 +180,11 @@ def test_it_goes_in_small_transactions_and_on_after_a_fault(branch: Branch, sett
     age(30)
     left = []
     while not estimate(branch.run).is_nothing:
-        with faults.armed("prune.after_commit"), pytest.raises(faults.Fault):
-            prune(run_id=branch.run_id)
+        there = (Checkpoint.objects.count(), Blob.objects.count())
+        for point in ("prune.before_commit", "prune.after_commit"):
+            assert (Checkpoint.objects.count(), Blob.objects.count()) == there
+            with faults.armed(point), pytest.raises(faults.Fault):
+                prune(run_id=branch.run_id)
         recall.forget_all()
         for row in Checkpoint.objects.all():
             assert load(row) == texts[row.number]
