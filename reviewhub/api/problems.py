@@ -15,7 +15,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
-from django.db import InterfaceError, OperationalError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.http import Http404, HttpResponse, RawPostDataException, UnreadablePostError
 from rest_framework import exceptions as drf
 from rest_framework.renderers import JSONRenderer
@@ -33,7 +33,12 @@ MAX_ERRORS = 50
 MAX_TEXT = 2000
 _RESERVED = frozenset({"type", "title", "status", "code", "detail", "instance", "errors"})
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_BUSY = re.compile(r"database (table |schema )?is locked|database is busy")
+_PASSING = re.compile(
+    r"database (table |schema )?is locked|database is busy"
+    r"|database or disk is full|attempt to write a readonly database|disk I/O error"
+)
+_READ_ONLY = "25006"
+"""PostgreSQL's code for a write where only reading is possible: on a standby, after a switch."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,7 @@ def problem_of(exc: Exception) -> Problem:
         return _own(TooLarge())
     if isinstance(exc, UnreadablePostError | RawPostDataException):
         return Problem(400, "invalid_json", "The body could not be read as one JSON text.")
-    if isinstance(exc, OperationalError | InterfaceError) and _is_passing(exc):
+    if isinstance(exc, DatabaseError | InterfaceError) and _is_passing(exc):
         logger.warning("the database could not answer: %s", exc)
         return _own(TryAgain())
     return _unforeseen(exc)
@@ -142,11 +147,15 @@ def _drf(exc: drf.APIException) -> Problem:
 
 
 def _is_passing(exc: Exception) -> bool:
-    """Whether the same request may well succeed in a moment: a lock, a deadlock, a time-out, a lost connection.
+    """Whether the same request may well succeed later: a lock, a deadlock, a time-out, a lost connection, a full disk.
 
     PostgreSQL's driver has OperationalError for just these; SQLite's has it for a missing table too.
     """
-    return connection.vendor != "sqlite" or _BUSY.search(str(exc)) is not None
+    if getattr(exc.__cause__, "sqlstate", None) == _READ_ONLY:
+        return True
+    if not isinstance(exc, OperationalError | InterfaceError):
+        return False
+    return connection.vendor != "sqlite" or _PASSING.search(str(exc)) is not None
 
 
 def _unforeseen(exc: Exception) -> Problem:

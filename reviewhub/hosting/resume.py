@@ -21,6 +21,7 @@ from reviewhub.hosting.goodput.shifts import on_shift
 from reviewhub.hosting.graphs import graph_of
 from reviewhub.hosting.heart import beating
 from reviewhub.hosting.models import Record
+from reviewhub.hosting.outlast import drop_if_broken
 from reviewhub.hosting.rules import pause_before_next
 from reviewhub.hosting.stop_trying import stop_trying
 from reviewhub.resumptions.claim import Claimed, claim
@@ -86,6 +87,7 @@ def _run(claimed: Claimed, meter: Meter) -> None:
         stop_trying(claimed=claimed, place="", error=_said(error), failures=1)
     except Exception as error:
         logger.warning("branch %s failed", claimed.branch.pk, exc_info=True)
+        drop_if_broken()
         _again_or_not(claimed, error)
     else:
         if ending == "paused":

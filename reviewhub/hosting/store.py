@@ -63,6 +63,7 @@ from reviewhub.gates.wait_for import wait_for
 from reviewhub.hosting.declare import declare
 from reviewhub.hosting.drain import this_worker
 from reviewhub.hosting.keep_record import keep_record
+from reviewhub.hosting.outlast import outlast
 from reviewhub.hosting.queries import calls_since, record_of, records_since
 from reviewhub.plans.queries import in_force
 from reviewhub.resumptions.claim import Claimed
@@ -172,14 +173,17 @@ class BranchStore:
     def consume(self, call: Call, *, facts: dict[str, Any]) -> Permit:
         """Uses the grant of an allowed call; the key of this attempt lives in this call's memory only."""
         self._go_on()
+        key, declared = secrets.token_urlsafe(24), canonical.reread(canonical.dumps(facts))
         with _translated():
-            taken = consume(
-                call_id=uuid.UUID(call.id),
-                digest=call.digest,
-                key=secrets.token_urlsafe(24),
-                facts=canonical.reread(canonical.dumps(facts)),
-                epoch=self._epoch,
-                actor=self._actor,
+            taken = outlast(
+                lambda: consume(
+                    call_id=uuid.UUID(call.id),
+                    digest=call.digest,
+                    key=key,
+                    facts=declared,
+                    epoch=self._epoch,
+                    actor=self._actor,
+                )
             )
         return Permit(arguments=taken.arguments, idempotency_key=taken.idempotency_key, attempt=taken.attempt)
 
@@ -203,8 +207,10 @@ class BranchStore:
         if then is not None and not this_worker.is_on:
             begin = self._begin(call_id=uuid.UUID(then.call.id), digest=then.call.digest, facts=then.facts)
         with _translated():
-            _, begun = outcome_and_begin(
-                call_id=uuid.UUID(call.id), body=body, begin=begin, actor=self._actor
+            _, begun = outlast(
+                lambda: outcome_and_begin(
+                    call_id=uuid.UUID(call.id), body=body, begin=begin, actor=self._actor
+                )
             )
         return _permit(begun)
 

@@ -6,9 +6,10 @@ import json
 import uuid
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
-from django.db import IntegrityError, OperationalError, connection
+from django.db import IntegrityError, InternalError, OperationalError, connection
 from django.http import Http404  # noqa: TID251  what the views raise
 from pydantic import BaseModel, ConfigDict
 from rest_framework import exceptions as drf
@@ -103,11 +104,29 @@ def test_the_unforeseen_tells_a_reference_and_the_log_the_rest(caplog: pytest.Lo
     assert body["reference"] in caplog.text and "s3cret" in caplog.text
 
 
-@pytest.mark.parametrize("text", ["database is locked", "database table is locked: audit_event"])
-def test_a_locked_database_asks_to_try_again(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "database is locked",
+        "database table is locked: audit_event",
+        "database or disk is full",
+        "attempt to write a readonly database",
+        "disk I/O error",
+    ],
+)
+def test_a_locked_or_full_database_asks_to_try_again(text: str) -> None:
     answer = respond(OperationalError(text))
     assert (answer.status_code, answer["Retry-After"]) == (503, "1")
-    assert "locked" not in answer.content.decode()
+    assert "database" not in answer.content.decode()
+
+
+def test_a_standby_that_takes_no_writes_asks_to_try_again() -> None:
+    # What Django makes of psycopg's error, which is no OperationalError.
+    refused = InternalError("cannot execute INSERT in a read-only transaction")
+    refused.__cause__ = psycopg.errors.ReadOnlySqlTransaction()
+    assert problem_of(refused).status == 503
+    refused.__cause__ = psycopg.errors.InFailedSqlTransaction()
+    assert problem_of(refused).status == 500
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite's driver uses one class for both")
