@@ -20,6 +20,7 @@ from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.resumptions.complete import complete
 from reviewhub.resumptions.enqueue import enqueue
 from reviewhub.resumptions.models import Resumption
+from reviewhub.resumptions.queries import written_by
 from reviewhub.runs.derive import derive
 from reviewhub.runs.fence import check
 from reviewhub.runs.states import BRANCH_EDGES, BranchState
@@ -52,6 +53,9 @@ def sleep(
         NotAnyMore, AgentStopped: the caller may not write any more.
     """
     branch = lock_branch(branch_id)
+    before = written_by(branch, epoch)
+    if before is not None and before.due_at == until and not before.for_children:
+        return False  # It sleeps already: the answer was lost.
     check(branch, epoch)
     run = branch.run
     still_may(actor, Action.RUN_WRITE, Target(workspace_id=run.workspace_id, agent_id=run.agent_id))

@@ -21,6 +21,7 @@ from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.resumptions.complete import complete
 from reviewhub.resumptions.enqueue import enqueue
 from reviewhub.resumptions.models import Resumption
+from reviewhub.resumptions.queries import written_by
 from reviewhub.runs.derive import derive
 from reviewhub.runs.fence import check
 from reviewhub.runs.models import Branch, Child
@@ -49,7 +50,8 @@ def wait_for(
         waking: the one that the caller has claimed; done with this.
 
     Returns:
-        None when one of them goes on: the branch is `resuming`, and a new epoch has begun.
+        None when one of them goes on: the branch is `resuming`, and a new epoch has begun. Whoever asks again because
+        that answer was lost gets the same one.
 
     Raises:
         NoSuchChild: the branch started none under one of the keys.
@@ -58,6 +60,8 @@ def wait_for(
     """
     with transaction.atomic():
         branch = lock_branch(branch_id)
+        if _waits_already(branch, epoch, keys):
+            return None
         check(branch, epoch)
         run = branch.run
         still_may(actor, Action.RUN_WRITE, Target(workspace_id=run.workspace_id, agent_id=run.agent_id))
@@ -84,6 +88,14 @@ def wait_for(
         faults.point("wait_for.before_commit")
     faults.point("wait_for.after_commit")
     return None
+
+
+def _waits_already(branch: Branch, epoch: int | None, keys: Sequence[str] | None) -> bool:
+    waking = written_by(branch, epoch)
+    if waking is None or not waking.for_children:
+        return False
+    awaited = Child.objects.filter(parent_branch=branch, is_awaited=True).values_list("key", flat=True)
+    return keys is None or set(awaited) <= set(keys)
 
 
 def _children(branch: Branch, keys: Sequence[str] | None) -> list[Child]:

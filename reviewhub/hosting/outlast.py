@@ -45,4 +45,5 @@ def outlast(act: Callable[[], T]) -> T:
 
 def drop_if_broken() -> None:
     """Lets the next statement connect anew if this thread's connection is of no use any more."""
-    connection.close_if_unusable_or_obsolete()
+    if not connection.in_atomic_block:
+        connection.close_if_unusable_or_obsolete()

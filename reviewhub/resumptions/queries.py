@@ -14,6 +14,7 @@ from reviewhub.resumptions.models import Failure, Resumption
 from reviewhub.resumptions.states import ResumptionState
 from reviewhub.runs.models import Branch
 from reviewhub.runs.queries import runs_of
+from reviewhub.runs.states import BranchState
 
 
 def open_for(key: AgentKey) -> QuerySet[Resumption]:
@@ -26,6 +27,16 @@ def open_for(key: AgentKey) -> QuerySet[Resumption]:
         branch__is_halted=False,
     )
     return rows.select_related("branch__run", "pause").order_by("due_at", "id")
+
+
+def written_by(branch: Branch, epoch: int | None) -> Resumption | None:
+    """The waking that the holder of `epoch` left when it gave `branch` up, while nobody has taken the branch since.
+
+    Whoever finds it did not hear that it was given up, and asks again.
+    """
+    if epoch is None or branch.epoch != epoch + 1 or branch.state != BranchState.RESUMING:
+        return None
+    return Resumption.objects.filter(branch=branch, state=ResumptionState.QUEUED, pause=None).first()
 
 
 def claimable() -> QuerySet[Resumption]:

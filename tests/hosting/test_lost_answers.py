@@ -6,19 +6,22 @@ What is on record then is what is on record where none is lost.
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 from django.apps import apps
-from reviewhub_agents import exchange, wire
+from reviewhub_agents import errors, exchange, wire
 from reviewhub_agents.client import Client
 from reviewhub_agents.runners import poll
 from reviewhub_agents.runtime import Graph
 
 from reviewhub.accounts.models import Team
+from reviewhub.audit.models import Event
 from reviewhub.hosting.models import Record
 from reviewhub.plans.models import PlanVersion, StepMark
+from reviewhub.resumptions.models import Resumption
 from reviewhub.runs.models import Child, Run
 from reviewhub.toolcalls.models import Attempt, Pause, ToolCall
 from tests.cast import Cast, make_test_agent
@@ -97,6 +100,7 @@ def on_record(run: Run) -> dict[str, int]:
 
 
 @pytest.mark.django_db
+@pytest.mark.alike
 @pytest.mark.parametrize("name", GRAPHS)
 def test_an_agent_that_never_gets_its_first_answer_does_the_same(cast: Cast, name: str) -> None:
     quiet, done = played(cast.support, cast.bob, name, django_transport())
@@ -108,3 +112,22 @@ def test_an_agent_that_never_gets_its_first_answer_does_the_same(cast: Cast, nam
     expected = {"POST consume", "POST outcome", "POST finish", "POST runs", "POST claim", "PUT mail"}
     more = {"desk": {"POST children", "POST wait"}, "planner": {"POST plans", "POST marks"}}.get(name, set())
     assert (expected | more) - set(losing.lost) <= {"PUT mail"}, losing.lost
+
+
+@pytest.mark.django_db
+def test_who_did_not_hear_that_it_sleeps_asks_again(cast: Cast) -> None:
+    _, _, token = make_test_agent(cast.support, name="Outside")
+    with Client("http://testserver", key=token, transport=Losing()) as client:
+        run = client.start_run(wire.RunStart(input={})).id
+        assert poll.run_on(client, graphs.napper, run) == "paused"
+        assert Resumption.objects.count() == 1
+        assert Event.objects.filter(kind="branch.sleeping").count() == 1
+        # Another time, or another holder, is another matter.
+        branch = client.get_run(run).branches[0]
+        later = wire.SleepBody(until=datetime.now(UTC) + timedelta(hours=9), epoch=branch.epoch - 1)
+        with pytest.raises(errors.Conflict, match="stale_epoch"):
+            client.sleep(branch.id, later)
+        due = Resumption.objects.get().due_at
+        held = client.claim_branch(branch.id, wire.ClaimBody(owner="another"))
+        with pytest.raises(errors.Conflict, match="stale_epoch"):
+            client.sleep(branch.id, wire.SleepBody(until=due, epoch=held.epoch - 2))
