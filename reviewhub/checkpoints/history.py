@@ -31,11 +31,11 @@ def history(*, branch: Branch, cursor: str = "", limit: int = 50) -> Page[Checkp
         found += read_list(here, below=below, most=wanted - len(found))
         if len(found) == wanted or here.fork_of is None:
             break
-        here, below = _origin(here.fork_of)
+        here, below = origin(here.fork_of)
     return keyset.cut(found, limit=limit, key=lambda row: [str(row.branch_id), row.number])
 
 
-def _origin(checkpoint_id: uuid.UUID) -> tuple[Branch, int]:
+def origin(checkpoint_id: uuid.UUID) -> tuple[Branch, int]:
     """The branch that was forked, and the number below which its ancestors are; the checkpoint itself may be gone."""
     for kind in (Checkpoint, Tombstone):
         row = kind.objects.select_related("branch").filter(pk=checkpoint_id)

@@ -209,7 +209,7 @@ def _check_voter(
         member_id=member.pk,
         verdict=verdict,
         version=locked.request.version,
-        involved=involved(locked.request),
+        involved=involved(locked.request, stored.requirement),
         seats=seating(stored=stored, member=member).seats,
         turn=turn,
     )
@@ -220,7 +220,7 @@ def _check_voter(
 def _place(locked: LockedRequest, stored: Stored, member: Member) -> Place:
     """What the vote of `member` may count for, by the requirement that holds now."""
     found = seating(stored=stored, member=member)
-    seats = free_seats(stored.requirement, found.seats, involved(locked.request))
+    seats = free_seats(stored.requirement, found.seats, involved(locked.request, stored.requirement))
     lenders = dict.fromkeys(found.lenders[seat.of] for seat in seats if seat.of is not None)
     return Place(seats=seats, for_teams=said_for(stored, seats), in_place_of=" and ".join(lenders))
 

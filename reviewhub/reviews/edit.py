@@ -300,5 +300,7 @@ def _check_reach(call: ToolCall, arguments: str, required: Requirement) -> None:
     lock and the next one back in.
     """
     if "edit" not in required.allowed_decisions:
-        raise Invalid.at("/changes", "such a call is taken only as it was proposed; no edit makes one", "locked")
+        raise Invalid.at(
+            "/changes", "such a call is taken only as it was proposed; no edit makes one", "locked"
+        )
     _check_locks(required, arguments_of(call, FIRST_VERSION), arguments)

@@ -23,7 +23,7 @@ def foresee(
     Args:
         stored: the requirement that holds then; after an edit that of the edited call.
     """
-    hands: Involved = involved(row)
+    hands: Involved = involved(row, stored.requirement)
     version, votes = row.version, [vote for vote in votes_of(row) if vote.member_id != member.pk]
     if verdict == "edit":
         version, votes = row.version + 1, []

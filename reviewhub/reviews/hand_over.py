@@ -96,7 +96,7 @@ def _check_can(row: ReviewRequest, to: Member) -> None:
         member_id=to.pk,
         verdict="approve",
         version=row.version,
-        involved=involved(row),
+        involved=involved(row, stored.requirement),
         seats=seating(stored=stored, member=to).seats,
         turn=tally(stored.requirement, votes_of(row), version=row.version).turn,
     )

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from urllib.parse import unquote
 from uuid import UUID
 
 from django.db.models import Q
 
 from reviewhub.accounts.models import AgentKey, Member
+from reviewhub.checkpoints.forked_by import forked_by
+from reviewhub.policies.requirement import Requirement
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.rules import Involved
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import CallVersion
 
-_ADDRESS = re.compile(r"""[^\s<>()\[\],;:"']+@[^\s<>()\[\],;:"']+""")
 
+def involved(row: ReviewRequest, required: Requirement) -> Involved:
+    """The people behind a request's run, agent and its keys, and all who edited what it is about now.
 
-def involved(row: ReviewRequest) -> Involved:
-    """The people behind a request's run, agent and its keys, and all who edited what it is about now."""
+    Nobody, where four eyes are not required: then nothing asks for them.
+    """
+    if not required.four_eyes:
+        return Involved()
     run, agent = row.run, row.agent
     editors = CallVersion.objects.filter(
         tool_call_id=row.tool_call_id, version__lte=row.version, author_kind="person"
@@ -28,15 +34,25 @@ def involved(row: ReviewRequest) -> Involved:
         agent_owned_by=agent.owner_id,
         keys_made_by=_keys_made_by(run),
         acts_for=_acts_for(run),
+        forked_by=forked_by(row.branch),
         edited_by=frozenset(editor for editor in editors if editor is not None),
     )
 
 
-def addresses(text: str) -> frozenset[str]:
-    """The e-mail addresses in a text that an agent wrote, however it spells them: with a name, in wide letters."""
-    plain = unicodedata.normalize("NFKC", text)
-    seen = "".join(char for char in plain if unicodedata.category(char) != "Cf")
-    return frozenset(_ADDRESS.findall(seen.casefold()))
+def names(text: str, address: str) -> bool:
+    """Whether a text that an agent wrote names an e-mail address, however it spells it.
+
+    In wide letters, with a name, quoted, escaped as in a URL, after a sign: as long as it is no part of a longer one.
+    """
+    whole = rf"(?<![\w.%+-]){re.escape(_plain(address))}(?![\w-]|\.\w)"
+    return re.search(whole, _plain(text)) is not None
+
+
+def _plain(text: str) -> str:
+    while (read := unquote(text)) != text:
+        text = read
+    letters = unicodedata.normalize("NFKC", text).replace('"', "")
+    return "".join(char for char in letters if unicodedata.category(char) != "Cf").casefold()
 
 
 def _keys_made_by(run: Run) -> frozenset[UUID]:
@@ -47,8 +63,7 @@ def _keys_made_by(run: Run) -> frozenset[UUID]:
 
 
 def _acts_for(run: Run) -> frozenset[UUID]:
-    named = addresses(run.on_behalf_of)
-    if not named:
+    if not run.on_behalf_of:
         return frozenset()
     members = Member.objects.filter(workspace_id=run.workspace_id).values_list("pk", "person__email")
-    return frozenset(pk for pk, email in members if addresses(email) & named)
+    return frozenset(pk for pk, email in members if names(run.on_behalf_of, email))

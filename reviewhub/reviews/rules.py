@@ -65,12 +65,14 @@ class Resolution:
 @dataclass(frozen=True, kw_only=True)
 class Involved:
     """Who has a hand in a call already. None where nobody has; `keys_made_by` made the keys that may have sent it,
-    `edited_by` wrote the version voted on, or one before it."""
+    `forked_by` forked or rewrote the state that it came from, `edited_by` wrote the version voted on, or one before
+    it."""
 
     run_started_by: UUID | None = None
     agent_owned_by: UUID | None = None
     keys_made_by: frozenset[UUID] = field(default_factory=frozenset)
     acts_for: frozenset[UUID] = field(default_factory=frozenset)
+    forked_by: frozenset[UUID] = field(default_factory=frozenset)
     edited_by: frozenset[UUID] = field(default_factory=frozenset)
 
 
@@ -180,6 +182,7 @@ def hand_in(involved: Involved, member_id: UUID) -> str:
         ({involved.agent_owned_by}, "you own this agent"),
         (involved.keys_made_by, "you made a key that this agent uses"),
         (involved.acts_for, "the agent acts for you"),
+        (involved.forked_by, "you forked or rewrote this run"),
     ):
         if member_id in people:
             return why

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
@@ -150,7 +151,11 @@ def tallied(row: ReviewRequest, stored: Stored) -> rules.Tally:
 
 def votes_of(row: ReviewRequest) -> list[rules.Vote]:
     """The votes that are not void, the oldest first."""
-    rows = row.reviews.filter(voided_at__isnull=True).order_by("created_at", "id")
+    return as_votes(row.reviews.filter(voided_at__isnull=True).order_by("created_at", "id"))
+
+
+def as_votes(rows: Iterable[Review]) -> list[rules.Vote]:
+    """Rows of votes as the rules take them."""
     return [
         rules.Vote(
             member_id=found.member_id,

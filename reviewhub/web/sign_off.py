@@ -14,7 +14,7 @@ from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.rules import Barred, may_vote, tally
 from reviewhub.reviews.seating import seating
-from reviewhub.reviews.vote import votes_of
+from reviewhub.reviews.vote import as_votes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +64,11 @@ def sign_off(
 ) -> SignOff:
     """The sign-off of a request, and what stands against its reader's answer of this kind (`mode`)."""
     needed = stored.requirement
-    found = tally(needed, votes_of(row), version=row.version)
+    # Of the votes that were read already: one that came since would be told by no name.
+    found = tally(needed, as_votes(votes), version=row.version)
     names = {vote.member_id: vote.name for vote in votes}
     place = seating(stored=stored, member=caller.member)
-    hands = involved(row)
+    hands = involved(row, needed)
     barred = may_vote(
         needed,
         member_id=caller.member.pk,

@@ -24,7 +24,7 @@ from reviewhub.reviews.foresee import foresee
 from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.tasks import escalate_due, expire_due, remind_due
-from reviewhub.runs.models import Run
+from reviewhub.runs.models import Child, Run
 from tests.cast import PASSWORD, Cast, add_key, member
 from tests.driver import AgentHttp, PersonHttp, agent_of, call, policy
 
@@ -233,6 +233,52 @@ def test_a_stand_in_votes_in_the_place_of_another_while_it_lasts(cast: Cast) -> 
     assert dave.get(f"/requests/{one['request']['id']}").status == 404
 
 
+@pytest.mark.parametrize("verb", ["fork", "rewrite"])
+def test_who_changed_the_state_has_a_hand_in_what_comes_of_it(cast: Cast, verb: str) -> None:
+    """Bob forks or rewrites, the agent forks once more from there and proposes: Bob does not sign it, Erin may."""
+    policy(cast.support, {**THEN, "stages": [{"team": "Support"}], "four_eyes": True})
+    agent, bob = agent_of(cast.support), PersonHttp(cast.bob)
+    run = agent.run()["id"]
+    first = agent.post(f"/runs/{run}/checkpoints", {"state": {"amount": 10}}).ok(201)
+    body = {"changes": [{"op": "set", "path": "/amount", "value": 5000}], "reason": "Really."}
+    made = bob.post(f"/checkpoints/{first['id']}/{verb}", body).ok(201)
+    agent.post(f"/checkpoints/{made['checkpoint']}/fork", {"branch": "on", "reason": "try"}).ok(201)
+    one = agent.pause(run, call("wire"), branch="on").ok(201)["tool_calls"][0]
+    refused = bob.decide(one, "approve")
+    assert (refused.status, refused.json["reason"]) == (403, "four_eyes")
+    assert PersonHttp(erin(cast, cast.support)).decide(one, "approve").ok()["state"] == "approved"
+
+
+def test_who_changed_another_branch_has_no_hand_in_this_one(cast: Cast) -> None:
+    policy(cast.support, {**THEN, "stages": [{"team": "Support"}], "four_eyes": True})
+    agent, bob = agent_of(cast.support), PersonHttp(cast.bob)
+    run = agent.run()["id"]
+    first = agent.post(f"/runs/{run}/checkpoints", {"state": {"amount": 10}}).ok(201)
+    bob.post(f"/checkpoints/{first['id']}/fork", {"branch": "side", "reason": "try"}).ok(201)
+    one = agent.pause(run, call("wire")).ok(201)["tool_calls"][0]
+    assert bob.decide(one, "approve").ok()["state"] == "approved"
+
+
+def test_who_changed_the_parent_has_a_hand_in_its_children(cast: Cast) -> None:
+    agent, one = waiting(cast, stages=[{"team": "Support"}], four_eyes=True)
+    row, parent = ReviewRequest.objects.select_related("branch").get(), agent.run()["id"]
+    first = agent.post(f"/runs/{parent}/checkpoints", {"state": {"amount": 10}}).ok(201)
+    made = PersonHttp(cast.bob).post(
+        f"/checkpoints/{first['id']}/rewrite", {"changes": [], "reason": "Anew."}
+    )
+    Child.objects.create(
+        workspace=cast.workspace,
+        parent_branch_id=made.ok(201)["branch"]["id"],
+        key="part",
+        graph="part",
+        digest="sha256:0",
+        branch=row.branch,
+        born_after=1,
+    )
+    refused = PersonHttp(cast.bob).decide(one, "approve")
+    assert (refused.status, refused.json["reason"]) == (403, "four_eyes")
+
+
 def test_a_password_is_asked_for_once_more(cast: Cast) -> None:
     _, one = waiting(cast, stages=[{"team": "Support"}], sign_in_minutes=5)
     bob = PersonHttp(cast.bob)
@@ -269,7 +315,12 @@ BIG = {
     "stages": [{"team": "Support"}],
     "when": [{"path": "amount", "test": "is_over", "value": 500}],
 }
-SMALL = {"name": "Small", "tool": "wire", "action": "require", "stages": [{"team": "Support", "approvals": 2}]}
+SMALL = {
+    "name": "Small",
+    "tool": "wire",
+    "action": "require",
+    "stages": [{"team": "Support", "approvals": 2}],
+}
 
 
 def wired(cast: Cast, *rules: dict[str, Any], **arguments: Any) -> Any:

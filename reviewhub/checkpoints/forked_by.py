@@ -1,0 +1,42 @@
+"""Whose hand is in the state that a branch goes on from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import UUID
+
+from reviewhub.audit.models import Event
+from reviewhub.checkpoints.history import origin
+from reviewhub.runs.models import Branch, Child
+
+
+def forked_by(branch: Branch) -> frozenset[UUID]:
+    """The people who forked or rewrote what a branch goes on from, also before the run that started this one.
+
+    By the record, which names who it was for good.
+    """
+    forked = Event.objects.filter(
+        workspace_id=branch.workspace_id,
+        subject_id__in=list(_line(branch)),
+        kind="checkpoint.forked",
+        actor_kind="person",
+    )
+    return frozenset(who for who in forked.values_list("actor_id", flat=True) if who is not None)
+
+
+def _line(branch: Branch) -> Iterator[UUID]:
+    """The branch, what it was forked from, and the branches that started these."""
+    seen: set[UUID] = set()
+    ahead = [branch]
+    while ahead:
+        here = ahead.pop()
+        if here.pk not in seen:
+            seen.add(here.pk)
+            yield here.pk
+            ahead += [origin(here.fork_of)[0]] if here.fork_of else _parents(here)
+
+
+def _parents(branch: Branch) -> list[Branch]:
+    # By the run: a rewritten child is known to its parent by another branch than it began with.
+    rows = Child.objects.filter(branch__run_id=branch.run_id).select_related("parent_branch")
+    return [row.parent_branch for row in rows]

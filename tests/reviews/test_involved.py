@@ -1,0 +1,54 @@
+"""Whom an agent says it acts for, as four eyes read it."""
+
+from __future__ import annotations
+
+import pytest
+
+from reviewhub.reviews.involved import names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bob@example.com",
+        "Bob@Example.COM",
+        "Bob <bob@example.com>",
+        "user:bob@example.com",
+        "mailto:bob@example.com",
+        "id=bob@example.com",
+        "/bob@example.com/",
+        "bob@example.com.",
+        "It is for bob@example.com. Nobody else.",
+        "bob%40example.com",
+        "bob%2540example.com",
+        '"bob"@example.com',
+        "'bob@example.com'",
+        "\uff22ob\u200b@example\uff0ecom",
+        "alice@example.com,bob@example.com",
+        "bob@example.com|x",
+    ],
+)
+def test_it_is_named(text: str) -> None:
+    assert names(text, "bob@example.com")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Bob",
+        "jimbob@example.com",
+        "jim.bob@example.com",
+        "bob@example.company",
+        "bob@example.com.au",
+        "bob@example.com-pany.org",
+        "bob+x@example.com",
+        "bob@example",
+    ],
+)
+def test_it_is_another(text: str) -> None:
+    assert not names(text, "bob@example.com")
+
+
+def test_an_address_may_be_written_wide_itself() -> None:
+    assert names("bob@example.com", "Bob@EXAMPLE.com")
