@@ -14,6 +14,7 @@ from reviewhub.api.views import (
     events,
     exports,
     goodput,
+    insights,
     keeping,
     looks,
     pauses,
@@ -140,6 +141,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("events", events.Events.as_view()),
     path("events/export", exports.ExportEvents.as_view()),
     path("events/<int:event>/proof", exports.EventProof.as_view()),
+    path("insights", insights.Insights.as_view()),
     path("schema", SpectacularAPIView.as_view(authentication_classes=[], permission_classes=[])),
 ]
 # The same addresses with any text for an id: what is wrong is the id then, and not the address.

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.models import Agent
 from reviewhub.accounts.permissions import Action, MemberCaller, scope_of
+from reviewhub.core.display.shares import percent
 from reviewhub.hosting.goodput.advisor import Choice
 from reviewhub.hosting.goodput.counsel import Counsel, counsel
 from reviewhub.hosting.goodput.queries import (
@@ -26,7 +27,7 @@ from reviewhub.reviews.queries import runs_visible
 from reviewhub.runs.models import Run
 from reviewhub.web.access import page
 from reviewhub.web.agents import find
-from reviewhub.web.progress import DAYS, SHORT, long, percent
+from reviewhub.web.progress import DAYS, SHORT, long
 from reviewhub.web.render import show
 
 if TYPE_CHECKING:

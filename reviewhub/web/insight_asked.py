@@ -12,12 +12,11 @@ from django.http import QueryDict
 from reviewhub.accounts.models import Agent, Team
 from reviewhub.insights.figures import MOST_DAYS, Asked
 from reviewhub.insights.models import Slice
+from reviewhub.insights.present_figures import NO_RULE
 
 PERIODS = (7, 30, 90, 365)
 USUAL = 30
 MOST_CHOICES = 200
-NO_RULE = "-"
-"""In the address: requests that no rule asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,12 +12,13 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from reviewhub.core.display.durations import length
+from reviewhub.core.display.shares import percent
 from reviewhub.insights.afterwards import agreement
 from reviewhub.insights.figures import Depth, Figures, Outcomes
 from reviewhub.insights.people import Reviewer
+from reviewhub.insights.tables import in_seconds, time_words
 from reviewhub.insights.work import Work
 from reviewhub.web.charts import Series, bars, count_ticks, plot, spark, stack, time_ticks
-from reviewhub.web.insight_tables import in_seconds, percent, time_words
 from reviewhub.web.progress import SHORT
 
 # Colour, column and word of each outcome, in the order of the bars.

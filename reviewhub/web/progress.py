@@ -6,6 +6,7 @@ import uuid
 
 from reviewhub.accounts.models import Agent
 from reviewhub.core.display.durations import MINUTE, length
+from reviewhub.core.display.shares import percent
 from reviewhub.hosting.goodput.queries import spent_by_agent
 
 DAYS = 30
@@ -20,13 +21,6 @@ def long(seconds: float) -> str:
     if seconds >= 1:
         return f"{seconds:.1f} s"
     return f"{seconds * 1000:.0f} ms" if seconds >= 0.01 or not seconds else f"{seconds * 1000:.2f} ms"
-
-
-def percent(share: float | None) -> str:
-    """`99.7%`; never 100.0% when something is missing."""
-    if share is None:
-        return "–"
-    return f"{int(share * 1000) / 10:.1f}%"
 
 
 def told_of_agents(agents: list[Agent]) -> dict[uuid.UUID, tuple[str, str]]:

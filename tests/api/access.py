@@ -86,6 +86,7 @@ ACCESS: dict[str, Row] = {
     "GET events": Row("cam"),
     "GET events/export": Row("cam"),
     "GET events/<int:event>/proof": Row("ca"),
+    "GET insights": Row("cam"),
     "GET requests": Row("bdcam"),
     "POST requests/decide": Row("bdcam", {"decisions": [DECISION | {"request": "{request_id}"}]}),
     "GET requests/<uuid:request_id>": Row("bca"),

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from reviewhub.core.display.shares import percent
 from reviewhub.hosting.goodput.rules import Spent
 from reviewhub.hosting.models import Shift
 from reviewhub.ops.metrics import Metric, written
-from reviewhub.web.progress import long, percent
+from reviewhub.web.progress import long
 from tests.cast import Cast
 from tests.driver import agent_of, new_id
 from tests.hosting.conftest import Hosted
@@ -94,7 +95,17 @@ def test_times(seconds: float, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "words"), [(None, "–"), (1.0, "100.0%"), (0.9999, "99.9%"), (0.9971, "99.7%"), (0, "0.0%")]
+    ("share", "words"),
+    [
+        (None, "–"),
+        (1.0, "100.0%"),
+        (0.9999, "99.9%"),
+        (0.9971, "99.7%"),
+        (0.29, "29.0%"),
+        (0.12355, "12.4%"),
+        (0.0001, "0.1%"),
+        (0, "0.0%"),
+    ],
 )
 def test_shares_are_never_rounded_up(share: float | None, words: str) -> None:
     assert percent(share) == words

@@ -96,6 +96,7 @@ from .fields import (
     time_text,
 )
 from .goodput import GoodputOut
+from .insights import InsightsOut, InsightTableOut, NarrowedTo
 from .looks import (
     BulkGrade,
     BulkGradeBody,
@@ -356,6 +357,8 @@ __all__ = [
     "HeldRun",
     "HostedStart",
     "HowItEnded",
+    "InsightTableOut",
+    "InsightsOut",
     "Json",
     "JsonObject",
     "Kept",
@@ -369,6 +372,7 @@ __all__ = [
     "MarkList",
     "MarkOut",
     "MarksBody",
+    "NarrowedTo",
     "ObservationBody",
     "ObservationOut",
     "ObservedCall",

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from reviewhub.core.display.durations import MINUTE, length
+from reviewhub.core.display.shares import NOTHING, percent
 from reviewhub.core.spreadsheet import Cell as Value
 from reviewhub.core.spreadsheet import as_csv
 from reviewhub.insights.afterwards import FINE, agreement
@@ -19,7 +20,6 @@ from reviewhub.insights.troubles import Troubles
 from reviewhub.insights.work import Work
 from reviewhub.reviews.states import SEVERITIES
 
-NOTHING = "–"
 SIGNS = {
     "quick": "approves sooner than it can be read",
     "unopened": "approves without opening the page",
@@ -43,6 +43,20 @@ class Column:
     name: str
     said: str
     is_number: bool = True
+
+
+OUTCOME: Final = (
+    Column("ended", "Asked"),
+    Column("approved_share", "Approved"),
+    Column("edited_share", "Edited"),
+    Column("rejected_share", "Rejected"),
+    Column("answered_in_its_place_share", "Answered"),
+    Column("expired_share", "Expired"),
+    Column("escalated", "Escalated"),
+    Column("median_seconds", "Median"),
+    Column("p95_seconds", "p95"),
+    Column("waited_seconds", "Waited in all"),
+)
 
 
 @dataclass(frozen=True)
@@ -77,11 +91,6 @@ def share(part: float | None, tone: str = "") -> Cell:
 def seconds(time: float | None) -> Cell:
     """A time in seconds."""
     return Cell(None if time is None else round(time, 1), time_words(time))
-
-
-def percent(part: float | None) -> str:
-    """`12.5%`; a dash where there is nothing."""
-    return NOTHING if part is None else f"{part * 100:.1f}%"
 
 
 def time_words(time: float | None) -> str:
@@ -133,31 +142,20 @@ def queue_table(hours: Sequence[Depth]) -> Table:
 
 def outcome_table(cut: str, found: Mapping[Any, Outcomes], names: Mapping[Any, str]) -> Table:
     """How requests ended, by tool, agent, rule or team."""
-    columns = (
-        Column(cut, cut.capitalize(), is_number=False),
-        Column("ended", "Asked"),
-        Column("approved_share", "Approved"),
-        Column("edited_share", "Edited"),
-        Column("rejected_share", "Rejected"),
-        Column("answered_in_its_place_share", "Answered"),
-        Column("expired_share", "Expired"),
-        Column("escalated", "Escalated"),
-        Column("median_seconds", "Median"),
-        Column("p95_seconds", "p95"),
-        Column("waited_seconds", "Waited in all"),
-    )
-    rows = [
-        [
-            words(names.get(key, str(key))),
-            count(one.ended),
-            *(share(one.rate(name)) for name in ("approved", "edited", "rejected", "responded", "expired")),
-            count(one.counts["escalated"]),
-            *(seconds(in_seconds(time)) for time in one.times),
-            seconds(one.counts["waited_ms"] / 1000),
-        ]
-        for key, one in found.items()
-    ]
+    columns = (Column(cut, cut.capitalize(), is_number=False), *OUTCOME)
+    rows = [[words(names.get(key, str(key))), *outcome_row(one)] for key, one in found.items()]
     return Table(f"outcomes-by-{cut}", f"Outcomes by {cut}", columns, rows)
+
+
+def outcome_row(one: Outcomes) -> list[Cell]:
+    """How some requests ended, in the columns of OUTCOME."""
+    return [
+        count(one.ended),
+        *(share(one.rate(name)) for name in ("approved", "edited", "rejected", "responded", "expired")),
+        count(one.counts["escalated"]),
+        *(seconds(in_seconds(time)) for time in one.times),
+        seconds(one.counts["waited_ms"] / 1000),
+    ]
 
 
 def edit_table(paths: Iterable[tuple[str, str, int]]) -> Table:

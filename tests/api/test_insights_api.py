@@ -1,0 +1,91 @@
+"""`GET /insights`: the figures of the page, for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from reviewhub.insights.found import TABLES
+from reviewhub.insights.roll_up import roll_up
+from tests.cast import Cast
+from tests.driver import PersonHttp
+from tests.insights.asked import final
+
+pytestmark = pytest.mark.django_db
+AT = datetime.now(UTC) - timedelta(hours=30)
+
+
+@pytest.fixture
+def carol(cast: Cast) -> PersonHttp:
+    for at, state in enumerate(("approved", "approved", "edited", "rejected")):
+        final(cast.support, state=state, at=AT, by=cast.bob, opened=1.0, waited=60 * (at + 1))
+    final(cast.support, state="expired", at=AT, tool="mail.send", agent="mailer")
+    roll_up()
+    return PersonHttp(cast.carol)
+
+
+def test_every_table_is_that_of_the_page(cast: Cast, carol: PersonHttp) -> None:
+    found = carol.get("/insights?days=7").ok()
+    assert set(found["tables"]) == set(TABLES)
+    client = Client()
+    client.force_login(cast.carol.person)
+    for name, table in found["tables"].items():
+        file = client.get(f"/northwind/insights/{name}.csv?days=7").content.decode()
+        head, *rows = csv.reader(io.StringIO(file, newline=""))
+        assert table["columns"] == head
+        # A text that a spreadsheet would run has an apostrophe in the file only; there is none here.
+        assert [["" if row[one] is None else str(row[one]) for one in head] for row in table["rows"]] == rows
+    total = found["total"]
+    assert (total["ended"], total["approved_share"], total["expired_share"]) == (5, 0.5, 0.2)
+    assert total["median_seconds"] == pytest.approx(150, rel=0.01)
+    assert (found["before"]["ended"], found["before"]["median_seconds"]) == (0, None)
+    assert found["counted_until"]
+
+
+@pytest.mark.parametrize(
+    ("query", "ended"),
+    [
+        ("", 5),
+        ("days=1", 0),
+        ("tool=mail.send", 1),
+        ("rule=Large refunds", 5),
+        ("rule=-", 0),
+        ("agent=00000000-0000-7000-8000-000000000000", 0),
+        ("since=2001-01-01&until=2001-02-01", 0),
+    ],
+)
+def test_it_is_narrowed_as_the_page_is(carol: PersonHttp, query: str, ended: int) -> None:
+    found = carol.get(f"/insights?{query}").ok()
+    assert found["total"]["ended"] == ended
+    given = dict(part.split("=") for part in query.split("&") if part)
+    assert found["narrowed_to"] == {k: v for k, v in given.items() if k not in ("days", "since", "until")}
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ("days=0", "days"),
+        ("days=367", "days"),
+        ("days=7.5", "days"),
+        ("days=٣", "days"),
+        ("days=7&since=2026-01-01", "days"),
+        ("since=2026-13-01", "since"),
+        ("since=1999-12-31&until=2000-01-01", "since"),
+        (f"since={AT.date() - timedelta(days=400)}", "since"),
+        ("since=2020-02-01&until=2020-01-01", "since"),
+        ("until=9999-12-31", "until"),
+        ("agent=x", "agent"),
+        ("team=1", "team"),
+        ("tool=", "tool"),
+        ("rule=", "rule"),
+        ("by=tool", "by"),
+    ],
+)
+def test_what_is_no_question_is_refused(cast: Cast, query: str, path: str) -> None:
+    reply: Any = PersonHttp(cast.carol).get(f"/insights?{query}")
+    assert (reply.status, reply.json["errors"][0]["path"]) == (422, f"/query/{path}")
