@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from django.db.models import BigIntegerField, BooleanField, Func, QuerySet
 from django.db.models.expressions import RawSQL
 
 from reviewhub.audit.models import Event
+from reviewhub.audit.queries import Filters, filtered
+from reviewhub.audit.search import FIRST, MOST, SECONDS, in_time
 from reviewhub.core.errors import Invalid
 
 MAX_LIMIT: Final = 1000
@@ -43,22 +46,62 @@ class Batch:
     more: bool
 
 
-def feed(*, workspace_id: uuid.UUID, after: str = "", limit: int = 100) -> Batch:
+def feed(
+    *, workspace_id: uuid.UUID, after: str = "", limit: int = 100, filters: Filters | None = None
+) -> Batch:
     """The next events of a workspace after the cursor `after` ("" from the first on), at most `limit` (1 to 1000).
 
-    The cursor moves only past what was handed out; asking again with the one that a batch carries goes on
-    from there, also when the batch was empty.
+    The cursor moves only past what was handed out, or does not fit; asking again with the one that a batch carries goes
+    on from there, also when the batch was empty.
+
+    Args:
+        filters: only events that fit. A batch may then end early, with `more` set: the rest was not looked at yet.
 
     Raises:
         Invalid: `after` is no cursor of this feed.
     """
     xid, last = _place(after) if after else (-1, -1)
-    rows = settled(Event.objects.filter(workspace_id=workspace_id))
-    rows = rows.filter(is_after(xid, last)).select_related("payload")
-    found = list(rows.order_by("xid", "id")[: limit + 1])
-    events = found[:limit]
-    cursor = _encode(events[-1].xid, events[-1].pk) if events else after
-    return Batch(events=events, cursor=cursor, more=len(found) > limit)
+    rows = settled(Event.objects.filter(workspace_id=workspace_id)).filter(is_after(xid, last))
+    rows = rows.order_by("xid", "id")
+    if filters is not None and filters.narrows:
+        return _narrowed(rows, filters, after, limit)
+    found = list(rows.select_related("payload")[: limit + 1])
+    return _cut(found, limit) or Batch(
+        events=found, cursor=_encode(found[-1].xid, found[-1].pk) if found else after, more=False
+    )
+
+
+def _narrowed(rows: QuerySet[Event], filters: Filters, after: str, limit: int) -> Batch:
+    """Those that fit, by an index if that is quick, else part by part until the time is up."""
+    newest = rows.reverse().values_list("xid", "id").first()
+    if newest is None:
+        return Batch(events=[], cursor=after, more=False)
+    # What the cursor has passed is settled: nothing comes before it any more.
+    rows, whole = rows.filter(is_until(*newest)), _encode(*newest)
+    if connection.vendor == "postgresql":
+        found = in_time(filtered(rows, filters).select_related("payload")[: limit + 1])
+        if found is not None:
+            return _cut(found, limit) or Batch(events=found, cursor=whole, more=False)
+    begun, found, size = time.monotonic(), [], FIRST
+    while True:
+        end = rows.values_list("xid", "id")[size - 1 : size].first()
+        part = rows if end is None else rows.filter(is_until(*end))
+        found += filtered(part, filters).select_related("payload")[: limit + 1 - len(found)]
+        if cut := _cut(found, limit):
+            return cut
+        if end is None:
+            return Batch(events=found, cursor=whole, more=False)
+        if time.monotonic() - begun > SECONDS:
+            return Batch(events=found, cursor=_encode(*end), more=True)
+        rows, size = rows.filter(is_after(*end)), min(2 * size, MOST)
+
+
+def _cut(found: list[Event], limit: int) -> Batch | None:
+    """The first `limit`, when there is one more than that."""
+    if len(found) <= limit:
+        return None
+    last = found[limit - 1]
+    return Batch(events=found[:limit], cursor=_encode(last.xid, last.pk), more=True)
 
 
 def _place(cursor: str) -> tuple[int, int]:
@@ -74,7 +117,16 @@ def _place(cursor: str) -> tuple[int, int]:
 
 def is_after(xid: int, event_id: int) -> RawSQL:
     """A condition on events; compared as a pair, so that the index leads straight there."""
-    pair = "(audit_event.xid, audit_event.id) > (%s, %s)"
+    return _compared(">", xid, event_id)
+
+
+def is_until(xid: int, event_id: int) -> RawSQL:
+    """A condition on events: this one and those before it."""
+    return _compared("<=", xid, event_id)
+
+
+def _compared(sign: str, xid: int, event_id: int) -> RawSQL:
+    pair = f"(audit_event.xid, audit_event.id) {sign} (%s, %s)"
     return RawSQL(pair, [xid, event_id], output_field=BooleanField())  # noqa: S611  values are parameters
 
 

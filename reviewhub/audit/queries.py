@@ -17,6 +17,9 @@ PAGE: int = 50
 NEWEST_FIRST = ("-at", "-id")
 OLDEST_FIRST = ("at", "id")
 LOOK = "audit.read"
+ACTORS = ("person", "agent", "policy", "timeout", "system")
+NOBODY = uuid.UUID(int=0)
+"""What a filter asks for that names nothing: it finds nothing, where asking for everything would mislead."""
 
 
 @dataclass(frozen=True, kw_only=True)

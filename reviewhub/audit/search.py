@@ -65,7 +65,7 @@ def search_events(*, workspace_id: uuid.UUID, filters: Filters, before: str = ""
         rows = older(rows, *end)
         if asks_index:
             asks_index = False
-            rest = _by_index(rows, filters.text, limit + 1 - len(found))
+            rest = in_time(_fitting(rows, filters.text, limit + 1 - len(found)))
             if rest is not None:
                 return cut([*found, *rest], limit)
         if time.monotonic() - begun > SECONDS:
@@ -73,18 +73,18 @@ def search_events(*, workspace_id: uuid.UUID, filters: Filters, before: str = ""
         size = min(2 * size, MOST)
 
 
-def _fitting(rows: QuerySet[Event], text: str, most: int) -> list[Event]:
-    return list(holding(rows, text).select_related("payload").order_by(*NEWEST_FIRST)[:most])
+def _fitting(rows: QuerySet[Event], text: str, most: int) -> QuerySet[Event]:
+    return holding(rows, text).select_related("payload").order_by(*NEWEST_FIRST)[:most]
 
 
-def _by_index(rows: QuerySet[Event], text: str, most: int) -> list[Event] | None:
-    """Those in all that is left; None when that takes too long."""
+def in_time(rows: QuerySet[Event]) -> list[Event] | None:
+    """The events; None when finding them takes too long. Only on PostgreSQL, which can be told to stop."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT current_setting('statement_timeout')")
             usual = cursor.fetchone()[0]
             cursor.execute(_LOCALLY, [f"{int(INDEX_SECONDS * 1000)}ms"])
-            found = _fitting(rows, text, most)
+            found = list(rows)
             cursor.execute(_LOCALLY, [usual])
             return found
     except OperationalError as error:

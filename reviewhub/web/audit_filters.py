@@ -11,15 +11,12 @@ from typing import Any, Final
 from reviewhub.accounts.models import Agent, Member, Team
 from reviewhub.accounts.permissions import MemberCaller, scope_of
 from reviewhub.accounts.queries import agents_of, agents_of_team, members_of, teams_of
-from reviewhub.audit.queries import Filters, kind_names
+from reviewhub.audit.queries import ACTORS, NOBODY, Filters, kind_names
 from reviewhub.runs.queries import run_called
 from reviewhub.tools.queries import tool_names
 
-ACTORS: Final = ("person", "agent", "policy", "timeout", "system")
 DAYS: Final = ("since", "until")
 NAMES: Final = ("q", "kind", "actor", "who", "about", "agent", "tool", "team", "run", "request", *DAYS)
-NOBODY: Final = uuid.UUID(int=0)
-"""What a filter asks for that names nothing: it finds nothing, where asking for everything would mislead."""
 
 
 @dataclass(frozen=True, kw_only=True)
