@@ -16,8 +16,11 @@ from reviewhub.checkpoints import change, recall
 from reviewhub.checkpoints.load import load
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.clock import now
+from reviewhub.deliveries.models import Email
 from reviewhub.gates.start import start as start_agent
 from reviewhub.gates.stop import stop as stop_agent
+from reviewhub.insights.models import Alarm
+from reviewhub.insights.raise_alarms import raise_alarms
 from reviewhub.plans.models import PlanVersion, StepMark
 from reviewhub.resumptions.models import Resumption
 from reviewhub.retention.estimate import Estimate
@@ -29,7 +32,7 @@ from reviewhub.runs.models import Branch, RetentionRule
 from reviewhub.runs.states import OPEN_BRANCH
 from reviewhub.toolcalls.models import Attempt, Decision, Pause, ToolCall
 from tests.cast import ALICE, Cast, add_key
-from tests.driver import AgentHttp, PersonHttp, Reply, agent_of, call, policy
+from tests.driver import AgentHttp, PersonHttp, Reply, agent_of, call, observed, policy
 from tests.racing import together
 
 
@@ -366,7 +369,19 @@ def rewrite_rewrite(at: Scene) -> None:
     assert Branch.objects.filter(run=paused["run"]).count() == 2
 
 
+def alarm_alarm(at: Scene) -> None:
+    """Two workers find the same call that ran without approval: one tells of it, the other sees that it was told."""
+    policy(at.cast.support, {"name": "Held", "tool": "refund", "action": "require"})
+    told = Email.objects.filter(subject__contains="without approval").count()
+    ran = observed(at.agent, at.agent.run()["id"])
+    assert sorted(together(raise_alarms, raise_alarms)) == [0, 1]
+    assert Alarm.objects.filter(pk=ran).count() == 1
+    managers = 2
+    assert Email.objects.filter(subject__contains="without approval").count() == told + managers
+
+
 RACES = (
+    alarm_alarm,
     decide_decide,
     decide_expire,
     sibling_sibling,

@@ -37,15 +37,13 @@ def raise_alarms() -> int:
 
 @transaction.atomic
 def _raise(workspace_id: uuid.UUID, calls: Sequence[ToolCall]) -> int:
-    # Of two workers that found the same calls, the second fails here and tells nobody.
-    at = now()
-    mine = Alarm.objects.select_for_update().filter(pk__in=[call.pk for call in calls])
-    known = set(mine.values_list("pk", flat=True))
+    # Of two workers that found the same calls, the second waits here, and then finds that they were told of.
+    workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)
+    known = set(Alarm.objects.filter(pk__in=[call.pk for call in calls]).values_list("pk", flat=True))
     calls = [call for call in calls if call.pk not in known]
     if not calls:
         return 0
-    Alarm.objects.bulk_create([Alarm(tool_call=call, raised_at=at) for call in calls])
-    workspace = Workspace.objects.get(pk=workspace_id)
+    Alarm.objects.bulk_create([Alarm(tool_call=call, raised_at=now()) for call in calls])
     told = Member.objects.filter(
         workspace=workspace, is_active=True, role__in=[Role.MANAGER, Role.ADMIN], person__is_active=True
     )
