@@ -131,12 +131,13 @@
     mark();
     $(".row__link", place).focus({ preventScroll: true });
     place.scrollIntoView({ block: "nearest" });
-    peek();
+    peek("?chosen=1");
   };
-  const peek = () => {
+  // What somebody chose to see counts as opened; what the page shows by itself does not.
+  const peek = (how = "") => {
     clearTimeout(peeking);
     // The panel itself asks, so that answers come in the order of the questions.
-    peeking = setTimeout(() => { if (window.htmx && $("#peek")) window.htmx.ajax("GET", `${place.dataset.href}/peek`, { source: "#peek", target: "#peek", swap: "innerHTML" }); }, 80);
+    peeking = setTimeout(() => { if (window.htmx && $("#peek")) window.htmx.ajax("GET", `${place.dataset.href}/peek${how}`, { source: "#peek", target: "#peek", swap: "innerHTML" }); }, 80);
   };
   const mark = () => {
     rows().forEach((row) => {
@@ -172,7 +173,7 @@
   if (queue.home === home) $$("[data-back]").forEach((one) => { one.href = `${home}queue${queue.search}#rq-${one.dataset.back}`; });
   document.addEventListener("focusin", (event) => {
     const row = event.target.closest(".list [data-group] .row");
-    if (row && row !== place) { place = row; mark(); peek(); }
+    if (row && row !== place) { place = row; mark(); peek("?chosen=1"); }
   });
 
   const bulk = $("[data-bulk]");

@@ -19,8 +19,10 @@ ARGUMENTS = 4
 
 @page(Action.REQUEST_READ, of=find)
 def peek(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
-    """One request in short, as a fragment."""
-    note_opening(row, caller)
+    """One request in short, as a fragment. `?chosen=` says that somebody went there: the first row shows by itself, and
+    nobody has to have looked at it."""
+    if "chosen" in request.GET:
+        note_opening(row, caller)
     shown = evidence(row, caller)
     top = shown.arguments.top(ARGUMENTS)
     more = len(shown.arguments.rows) + shown.arguments.left_out - len(top)

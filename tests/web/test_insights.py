@@ -14,13 +14,13 @@ from django.test import Client
 from reviewhub.accounts.models import Member
 from reviewhub.audit.models import Event
 from reviewhub.deliveries.models import Email
+from reviewhub.insights.found import TABLES
 from reviewhub.insights.models import Alarm, Opening
 from reviewhub.insights.raise_alarms import raise_alarms
 from reviewhub.insights.roll_up import roll_up
 from reviewhub.reviews.models import PostReview, ReviewRequest
 from reviewhub.toolcalls.models import Decision, Grant, ToolCall
 from reviewhub.web.charts import Series, bars, count_ticks, plot, spark, stack, time_ticks
-from reviewhub.web.insights import FILES
 from tests.cast import Cast
 from tests.insights.asked import final
 from tests.web.make import waiting
@@ -46,7 +46,7 @@ def test_without_anything_every_card_says_so(cast: Cast, as_: As) -> None:
     page = as_(cast.carol).get("/northwind/insights").content.decode()
     for words in ("Nothing is counted yet", "Nothing was decided", "Nobody voted", "No edited call"):
         assert words in page
-    assert all(rows_of(as_(cast.carol), name) is not None for name in FILES)
+    assert all(rows_of(as_(cast.carol), name) is not None for name in TABLES)
 
 
 def test_the_page_and_its_files_say_the_same(cast: Cast, as_: As) -> None:
@@ -87,7 +87,7 @@ def test_of_other_workspaces_nothing_is_shown(cast: Cast, as_: As) -> None:
     decided(cast)
     roll_up()
     mallory = as_(cast.mallory)
-    for name in FILES:
+    for name in TABLES:
         assert "Bob" not in mallory.get(f"/contoso/insights/{name}.csv").content.decode()
     assert "refund_order" not in mallory.get("/contoso/insights").content.decode()
 
@@ -153,7 +153,9 @@ def test_an_opening_is_noted_once_a_version_for_those_who_may_decide(cast: Cast,
         as_(who).get(where)
     assert Opening.objects.get().member == cast.bob
     ReviewRequest.objects.filter(pk=row.pk).update(version=2)
-    as_(cast.bob).get(f"{where}/peek")
+    as_(cast.bob).get(f"{where}/peek")  # as the queue shows its first row by itself
+    assert Opening.objects.count() == 1
+    as_(cast.bob).get(f"{where}/peek?chosen=1")
     assert sorted(Opening.objects.values_list("version", flat=True)) == [1, 2]
 
 
