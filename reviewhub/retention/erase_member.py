@@ -21,19 +21,24 @@ from reviewhub.accounts.new_password import BelongsElsewhere
 from reviewhub.audit.erase import erase as erase_events
 from reviewhub.audit.models import Event
 from reviewhub.audit.record import record
-from reviewhub.checkpoints.models import Hold
+from reviewhub.checkpoints.models import Hold, Pin
 from reviewhub.core import faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.models import IdempotencyKey
 from reviewhub.deliveries import folder
 from reviewhub.deliveries.models import Email
+from reviewhub.insights.models import Backtest
+from reviewhub.policies.models import PolicyDraft
 from reviewhub.retention.erase import StillOpen
 from reviewhub.retention.kinds import MemberErased
 from reviewhub.retention.reasons import check_reason
 from reviewhub.retention.scrub import scrub
+from reviewhub.reviews.follow_up import MOST_NAMES
 from reviewhub.reviews.models import Comment, FollowUp, Look, PostReview, Question, Review, ReviewRequest
+from reviewhub.runs.models import Halt, RetentionRule
 from reviewhub.standing.models import StandingApproval
 from reviewhub.toolcalls.models import CallVersion, Decision
+from reviewhub.verdicts.models import Verdict
 
 KEPT: Final = ("member.erased", "audit.erased", "run.erased")
 """Kinds whose words stay: they say by whom and why something was erased."""
@@ -46,6 +51,17 @@ NAMED: Final[tuple[tuple[type[Model], str, str], ...]] = (
     (StandingApproval, "owner", "owner_name"),
 )
 """Tables with somebody's name beside their id: table, column of the member, column of the name."""
+BY_NAME: Final[tuple[tuple[type[Model], str, str], ...]] = (
+    (Halt, "by_name", "workspace"),
+    (RetentionRule, "author_name", "workspace"),
+    (Pin, "by_name", "run__workspace"),
+    (PolicyDraft, "author_name", "workspace"),
+    (Backtest, "by_name", "workspace"),
+    (StandingApproval, "revoked_by_name", "workspace"),
+    (FollowUp, "done_by_name", "workspace"),
+    (Verdict, "by_name", "workspace"),
+)
+"""Tables with somebody's name and no id: table, column of the name, way to the workspace."""
 _IDS: Final = 20_000
 
 
@@ -133,8 +149,7 @@ def _theirs(member: Member) -> QuerySet[Event]:
 def _mentions(member: Member, most: int) -> Iterator[list[int]]:
     """Events of others whose facts have exactly this name or address, unless the name is somebody else's as well."""
     person = member.person
-    others = Member.objects.filter(workspace_id=member.workspace_id, person__name=person.name)
-    wanted = {person.email} | (set() if others.exclude(pk=member.pk).exists() else {person.name})
+    wanted = {person.email} | (set() if _is_shared(member) else {person.name})
     held = Hold.objects.values("run_id")
     rows = Event.objects.filter(workspace_id=member.workspace_id, payload__erased_at__isnull=True)
     rows = rows.exclude(kind__in=KEPT).exclude(run_id__in=held, run_id__isnull=False)
@@ -150,6 +165,12 @@ def _mentions(member: Member, most: int) -> Iterator[list[int]]:
             break
     if found:
         yield found[:most]
+
+
+def _is_shared(member: Member) -> bool:
+    """Whether somebody else of the workspace has this name: where it stands alone it may be theirs."""
+    others = Member.objects.filter(workspace_id=member.workspace_id, person__name=member.person.name)
+    return others.exclude(pk=member.pk).exists()
 
 
 def _names(body: str, wanted: set[str]) -> bool:
@@ -174,6 +195,8 @@ def _end(member: Member, actor: Actor) -> None:
     )
     for model, whose, called in NAMED:
         model._default_manager.filter(**{whose: row}).exclude(**{called: name}).update(**{called: name})
+    if not _is_shared(row):
+        _take_away(row.workspace_id, person.name, name)
     Look.objects.filter(member=row).delete()
     SavedView.objects.filter(member=row).delete()
     Email.objects.filter(to=person.email).delete()
@@ -186,3 +209,14 @@ def _end(member: Member, actor: Actor) -> None:
     person.save()
     transaction.on_commit(lambda: folder.forget(lambda words: address in words), robust=True)
     transaction.on_commit(scrub, robust=True)
+
+
+def _take_away(workspace_id: uuid.UUID, name: str, instead: str) -> None:
+    """Takes a name from where it stands without an id."""
+    for model, called, workspace in BY_NAME:
+        named = model._default_manager.filter(**{workspace: workspace_id, called: name[:200]})
+        named.update(**{called: instead})
+    told = FollowUp.objects.filter(workspace_id=workspace_id, to_names__contains=name)
+    for pk, names in told.values_list("pk", "to_names"):
+        known = [instead if one == name else one for one in names.split(", ")]
+        FollowUp.objects.filter(pk=pk).update(to_names=", ".join(known)[:MOST_NAMES])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -14,17 +15,22 @@ from reviewhub.accounts.new_password import BelongsElsewhere
 from reviewhub.audit import seal
 from reviewhub.audit.models import Event
 from reviewhub.audit.verify import verify
-from reviewhub.checkpoints.models import Hold
+from reviewhub.checkpoints.models import Hold, Pin
+from reviewhub.core.clock import now
 from reviewhub.core.errors import Invalid, NotFound
+from reviewhub.insights.models import Backtest
+from reviewhub.policies.models import PolicyDraft
 from reviewhub.retention.erase import StillOpen
-from reviewhub.retention.erase_member import NAMED, erase_member, invented
+from reviewhub.retention.erase_member import BY_NAME, NAMED, _take_away, erase_member, invented
 from reviewhub.retention.person_data import export_member, export_subject
 from reviewhub.reviews.disable_member import disable_member
-from reviewhub.reviews.models import Review
-from reviewhub.runs.models import Run
+from reviewhub.reviews.models import FollowUp, Review, ReviewRequest
+from reviewhub.runs.models import Halt, RetentionRule, Run
 from reviewhub.toolcalls.models import CallVersion, Decision
+from reviewhub.verdicts.models import Verdict
 from tests.cast import ALICE, Cast
-from tests.driver import PersonHttp, agent_of, call, policy
+from tests.driver import PersonHttp, agent_of, call, observed, policy
+from tests.web.make import standing_approval
 
 pytestmark = pytest.mark.django_db
 NAME, ADDRESS = "Bobadil Ochoa", "bob@example.com"
@@ -124,6 +130,96 @@ def test_every_name_that_stands_beside_a_members_id_is_taken() -> None:
         if any(isinstance(one, models.ForeignKey) and one.related_model is Member for one in fields):
             names = {one.name for one in fields} & {"name", "member_name", "owner_name", "by_name"}
             assert {(model._meta.label, name) for name in names} <= known | others
+
+
+KEPT = {
+    "policies.PolicyVersion.author_name",
+    "plans.PlanVersion.author_name",
+    "checkpoints.Checkpoint.author_name",
+    "checkpoints.Removal.by_name",
+    "reviews.Review.in_place_of",
+}
+"""What docs/retention.md says about: the database lets nothing of these rows change."""
+OTHERWISE = {
+    "accounts.Person.name": "the account itself",
+    "audit.EventPayload.actor_name": "erased with the entry's words",
+    "reviews.ReviewRequest.decided_by_name": "found by the decision",
+    "toolcalls.Decision.by_name": "found by its id",
+    "toolcalls.CallVersion.author_name": "found by its id",
+    "reviews.FollowUp.to_names": "several names in one text",
+    "checkpoints.Hold.by_name": "a hold refuses the erasure",
+}
+"""Columns with a name that is taken in another way, or is nobody's."""
+OF_THINGS = re.compile(
+    r"(agent|tool|schema)_name$|^(accounts\.(Workspace|Team|SavedView|Agent|AgentKey)|runs\.Branch|tools\.Tool|checkpoints\."
+    r"(StateSchema|StoreState)|policies\.KnownTool|verdicts\.Verdict|reviews\.RejectReason)\.name$"
+)
+
+
+def test_every_column_with_a_name_is_erased_or_said_to_stay() -> None:
+    """A new one: put it into NAMED (with an id) or BY_NAME (without), or say in docs/retention.md why it stays."""
+    found = {
+        f"{model._meta.label}.{one.name}"
+        for model in apps.get_models()
+        if model.__module__.startswith("reviewhub.")
+        for one in model._meta.concrete_fields
+        if isinstance(one, models.CharField | models.TextField)
+        and re.search(r"names?$|in_place_of$", one.name)
+    }
+    taken = {f"{model._meta.label}.{called}" for model, called in [(m, c) for m, _, c in NAMED]}
+    taken |= {f"{model._meta.label}.{called}" for model, called, _ in BY_NAME}
+    assert {one for one in found if not OF_THINGS.search(one)} == taken | KEPT | set(OTHERWISE)
+
+
+def test_a_name_without_an_id_goes_unless_somebody_else_has_it(cast: Cast, gone: Member) -> None:
+    run = Run.objects.get()
+    branch, where = run.branches.get(), {"workspace": cast.workspace}
+    Halt.objects.create(**where, branch=branch, kind="person", reason="x", by_name=NAME, began_at=now())
+    RetentionRule.objects.create(**where, max_age_days=9, author_name=NAME)
+    Pin.objects.create(run=run, checkpoint=run.checkpoints.first(), reason="x", by_name=NAME)
+    draft = PolicyDraft.objects.create(**where, base=0, rules="{}", author_name=NAME)
+    Backtest.objects.create(
+        **where,
+        draft=draft,
+        number=0,
+        days=1,
+        since=now(),
+        until=now(),
+        by_name=NAME,
+        total=0,
+        figures="{}",
+    )
+    row = ReviewRequest.objects.get()
+    standing_approval(row, cast.dave, revoked_by_name=NAME, revoked_at=now())
+    Verdict.objects.create(
+        **where,
+        run=run,
+        branch=branch,
+        name="Plan",
+        source="person",
+        judges="plan",
+        status="failed",
+        by_name=NAME,
+    )
+    agent, dave = agent_of(cast.support, name="Other"), PersonHttp(cast.dave)
+    cast.dave.teams.add(cast.support)
+    flagged = observed(agent, agent.run()["id"])
+    dave.post(f"/observations/{flagged}/grade", {"verdict": "flagged", "severity": "low"}).ok()
+    dave.post(f"/observations/{flagged}/follow-up", {"kind": "notify"}).ok()
+    FollowUp.objects.update(to_names=f"Dave, {NAME}, {NAME}son", done_by_name=NAME)
+    _take_away(cast.workspace.pk, "Somebody", "x")
+    assert {getattr(model._default_manager.get(), called) for model, called, _ in BY_NAME} == {NAME}
+    erase_member(member=gone, reason="Art. 17", actor=ALICE)
+    assert {getattr(model._default_manager.get(), called) for model, called, _ in BY_NAME} == {invented(gone)}
+    assert FollowUp.objects.get().to_names == f"Dave, {invented(gone)}, {NAME}son"
+
+
+def test_a_name_that_somebody_else_has_stays_where_it_has_no_id(cast: Cast, gone: Member) -> None:
+    RetentionRule.objects.create(workspace=cast.workspace, max_age_days=9, author_name=NAME)
+    cast.dave.person.name = NAME
+    cast.dave.person.save()
+    erase_member(member=gone, reason="Art. 17", actor=ALICE)
+    assert RetentionRule.objects.get().author_name == NAME
 
 
 def lines(made: Any) -> list[dict[str, Any]]:
