@@ -25,7 +25,8 @@ FORMAT = "reviewhub record 1"
 HEX = {size: re.compile(f"[0-9a-f]{{{2 * size}}}") for size in (16, 32, 64)}
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-LONGEST_LINE = 64_000_000
+STATE_HASH = re.compile("sha256:[0-9a-f]{64}")
+LONGEST_LINE = 256_000_000
 
 STATEMENT = {
     "chain": str,
@@ -50,6 +51,8 @@ HEADER = {
     "workspace": str,
 }
 END = {"key": str, "lines": int, "sha256": str, "signature": str}
+STATE = {"fields": dict, "hash": str, "masked": list, "texts": dict}
+MISSING = ("removed", "damaged", "unknown")
 EVENT = {"at": str, "id": int, "kind": str, "leaf": str, "position": int}
 
 
@@ -69,6 +72,9 @@ class Report:
     first: int = 0
     last: int = 0
     anchor: int = 0
+    states: int = 0
+    masked: int = 0
+    missing: int = 0
     times: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
 
@@ -88,7 +94,19 @@ class Report:
                 " That no other event fits the choice is not shown."
             )
         when = f" Sealed from {self.times[0]} to {self.times[-1]}." if self.times else ""
-        return f"{what}{when} Workspace {self.workspace}; signed by {signed}."
+        return f"{what}{self._of_states()}{when} Workspace {self.workspace}; signed by {signed}."
+
+    def _of_states(self) -> str:
+        if not self.states:
+            return ""
+        said = (
+            f" {self.states - self.missing} states of checkpoints that events name are those that were hashed"
+        )
+        if self.masked:
+            said += f"; in {self.masked} of them parts are masked, for which only the signer of the bundle vouches"
+        if self.missing:
+            said += f"; {self.missing} are not kept any more"
+        return f"{said}."
 
 
 def verify_bundle(lines: Callable[[], Iterable[bytes]], keys: Sequence[str]) -> Report:
@@ -157,6 +175,7 @@ class _Walk:
         self.turn = ""
         self.position = 0
         self.listed = 0
+        self.words = ""
 
     def go(self, lines: Iterable[bytes]) -> Report:
         number, ended = 0, False
@@ -172,6 +191,8 @@ class _Walk:
                 self._seal(_fields(value, "seal", {"signature": str, "statement": str}, where), where)
             elif "event" in value:
                 self._event(value, where)
+            elif "state" in value:
+                self._state(value, where)
             else:
                 self._close(where)
                 _fields(value, "end", END, where)
@@ -255,7 +276,7 @@ class _Walk:
             raise Broken(f"{where}: begins at position {said['first']} instead of {self.position + 1}")
         if said["first"] <= self.position and self.position > 0:
             raise Broken(f"{where}: begins at position {said['first']}, which an earlier seal has")
-        self.seal, self.tree, self.listed = said, _Tree(), 0
+        self.seal, self.tree, self.listed, self.words = said, _Tree(), 0, ""
         self.report.seals += 1
         self.report.times = [*self.report.times[:1], said["sealed_at"]]
 
@@ -289,11 +310,29 @@ class _Walk:
                 raise Broken(f"{where}: position {self.position + 1} was expected")
             self.chain = _link(self.chain, position, leaf)
             self.tree.add(leaf)
+        self.words = event.get("body", "")
         self.position = position
         self.listed += 1
         self.report.events += 1
         self.report.first = self.report.first or position
         self.report.last = position
+
+    def _state(self, value: dict[str, Any], where: str) -> None:
+        """A state that the event before names: its fields make its hash, and their texts what is not masked of them."""
+        raw = value.get("state")
+        if isinstance(raw, dict) and "missing" in raw:
+            state = _fields(value, "state", {"hash": str, "missing": str}, where)
+            if state["missing"] not in MISSING:
+                raise Broken(f"{where}: nobody knows why the state is missing")
+            self.report.missing += 1
+        else:
+            state = _fields(value, "state", STATE, where)
+            _check_state(state, where)
+            self.report.masked += bool(state["masked"])
+        _need(STATE_HASH, state["hash"], f"{where}: the hash")
+        if json.dumps(state["hash"]) not in self.words:
+            raise Broken(f"{where}: the event before does not name this state")
+        self.report.states += 1
 
     def _chosen(self, event: dict[str, Any], leaf: bytes, where: str) -> None:
         """An event with the path to the root of its seal."""
@@ -380,6 +419,21 @@ def _leaf(workspace: str, event: dict[str, Any]) -> bytes:
         + at.to_bytes(8, "big", signed=True)
         + payload
     ).digest()
+
+
+def _check_state(state: dict[str, Any], where: str) -> None:
+    fields, texts, hidden = state["fields"], state["texts"], state["masked"]
+    for name, digest in fields.items():
+        if not isinstance(digest, str) or not isinstance(texts.get(name), str):
+            raise Broken(f"{where}: the field {name!r} of the state is none")
+        _need(HEX[32], digest, f"{where}: the digest of the field {name!r}")
+        if name not in hidden and hashlib.sha256(texts[name].encode()).hexdigest() != digest:
+            raise Broken(f"{where}: the field {name!r} of the state is not what was hashed")
+    if set(texts) != set(fields) or hidden != sorted({str(one) for one in hidden} & set(fields)):
+        raise Broken(f"{where}: the state has other fields than were hashed")
+    made = hashlib.sha256(_dumps({"fields": fields, "version": 1}).encode()).hexdigest()
+    if state["hash"] != f"sha256:{made}":
+        raise Broken(f"{where}: the hash is not that of the state's fields")
 
 
 def _link(before: bytes, position: int, leaf: bytes) -> bytes:

@@ -2,7 +2,8 @@
 
 The first line says what it is, the last one signs all before it; between them each seal stands before its events. A
 range has whole seals with all their events. A selection has the events that fit some filters, each with its path to the
-root of its seal. `reviewhub_agents/verify_audit.py` checks both; docs/audit.md has the format.
+root of its seal. The states of checkpoints that an event names stand behind it, if they are asked for.
+`reviewhub_agents/verify_audit.py` checks all of it; docs/audit.md has the format.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -31,6 +32,8 @@ FORMAT: Final = "reviewhub record 1"
 BATCH: Final = 500
 _END: Final = b"reviewhub bundle 1\n"
 _WORDS: Final = ("id", "kind", "at", "leaf", "payload__salt", "payload__body", "payload__erased_at")
+States = Callable[[uuid.UUID, str], Iterator[dict[str, Any]]]
+"""Gives the states that an event of a run names in its words (JSON), as the lines of a bundle have them."""
 
 
 class NotSealed(Conflict):
@@ -54,10 +57,14 @@ def export_range(
     actor: Actor,
     since: datetime | None = None,
     until: datetime | None = None,
+    states: States | None = None,
 ) -> Bundle:
     """Whole seals: all that have an event from `since` (included) to `until` (not), and those between them.
 
     Recorded before the first line is made. Must run in a transaction; the lines may be made after it.
+
+    Args:
+        states: gives the states that events name, which are then in the bundle.
 
     Raises:
         NotSealed: there is no such seal.
@@ -74,27 +81,32 @@ def export_range(
     if first is None or last is None or last.number < first.number:
         raise NotSealed
     signer = _signer()
-    said = AuditExported(first_seal=first.number, last_seal=last.number, filters="")
+    said = AuditExported(
+        first_seal=first.number, last_seal=last.number, filters="", states=states is not None
+    )
     record("audit.exported", workspace_id=workspace_id, actor=actor, data=said)
     anchor = seals.filter(number=first.number - 1).first()
-    writer = _Writer(workspace_id, signer, "range", anchor)
+    writer = _Writer(workspace_id, signer, "range", anchor, states)
     name = f"record-seals-{first.number}-{last.number}.jsonl"
     lines = _range(writer, workspace_id, first, last)
     return Bundle(name=name, lines=writer.whole(lines), progress=writer.progress)
 
 
-def export_selection(*, workspace_id: uuid.UUID, actor: Actor, filters: Filters, words: str) -> Bundle:
+def export_selection(
+    *, workspace_id: uuid.UUID, actor: Actor, filters: Filters, words: str, states: States | None = None
+) -> Bundle:
     """The sealed events that fit the filters.
 
     Args:
         words: the filters for people; recorded.
+        states: as of a range.
 
     Raises:
         NotSealed: no sealed event fits.
         KeyMissing: the key is not there, so nothing can be signed.
     """
     rows = filtered(Event.objects.filter(workspace_id=workspace_id), filters)
-    return _selection(workspace_id, rows, actor, words, "record-selection.jsonl")
+    return _selection(workspace_id, rows, actor, words, "record-selection.jsonl", states)
 
 
 def export_one(*, workspace_id: uuid.UUID, actor: Actor, event_id: int) -> Bundle:
@@ -111,14 +123,16 @@ def export_one(*, workspace_id: uuid.UUID, actor: Actor, event_id: int) -> Bundl
     return _selection(workspace_id, rows, actor, f"event {event_id}", f"record-event-{event_id}.jsonl")
 
 
-def _selection(workspace_id: uuid.UUID, rows: Any, actor: Actor, words: str, name: str) -> Bundle:
+def _selection(
+    workspace_id: uuid.UUID, rows: Any, actor: Actor, words: str, name: str, states: States | None = None
+) -> Bundle:
     rows = rows.filter(sealed__isnull=False)
     if not rows.exists():
         raise NotSealed
     signer = _signer()
-    said = AuditExported(first_seal=0, last_seal=0, filters=words)
+    said = AuditExported(first_seal=0, last_seal=0, filters=words, states=states is not None)
     record("audit.exported", workspace_id=workspace_id, actor=actor, data=said)
-    writer = _Writer(workspace_id, signer, "selection", None)
+    writer = _Writer(workspace_id, signer, "selection", None, states)
     lines = writer.whole(_chosen(writer, workspace_id, rows))
     return Bundle(name=name, lines=lines, progress=writer.progress)
 
@@ -133,7 +147,15 @@ def _signer() -> str:
 class _Writer:
     """Writes lines and hashes what it wrote."""
 
-    def __init__(self, workspace_id: uuid.UUID, signer: str, kind: str, anchor: Seal | None) -> None:
+    def __init__(
+        self,
+        workspace_id: uuid.UUID,
+        signer: str,
+        kind: str,
+        anchor: Seal | None,
+        states: States | None = None,
+    ) -> None:
+        self._states = states
         self._hashed = hashlib.sha256()
         self.progress = Progress()
         self._lines = 0
@@ -163,6 +185,13 @@ class _Writer:
             },
         )
 
+    def event(self, event: dict[str, Any], run_id: uuid.UUID | None) -> Iterator[bytes]:
+        """An event, and the states that it names, if they are asked for."""
+        yield self.line("event", event)
+        if self._states is not None and run_id is not None and "body" in event:
+            for state in self._states(run_id, event["body"]):
+                yield self.line("state", state)
+
     def line(self, name: str, value: dict[str, Any]) -> bytes:
         """One line, which counts from now on."""
         text = json.dumps({name: value}, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -180,11 +209,10 @@ def _range(writer: _Writer, workspace_id: uuid.UUID, first: Seal, last: Seal) ->
         while begin <= seal.last:
             end = min(begin + BATCH - 1, seal.last)
             rows = Position.objects.filter(workspace_id=workspace_id, position__gte=begin, position__lte=end)
-            for row in rows.order_by("position").values_list(
-                "position", *(f"event__{one}" for one in _WORDS)
-            ):
+            named = ("event__run_id", "position", *(f"event__{one}" for one in _WORDS))
+            for run_id, *row in rows.order_by("position").values_list(*named):
                 writer.progress.wrote((row[0] - first.first + 1) / (last.last - first.first + 1))
-                yield writer.line("event", _event(*row))
+                yield from writer.event(_event(*row), run_id)
             begin = end + 1
 
 
@@ -196,9 +224,9 @@ def _chosen(writer: _Writer, workspace_id: uuid.UUID, rows: Any) -> Iterator[byt
         batch = list(
             rows.filter(sealed__position__gt=after)
             .order_by("sealed__position")
-            .values_list("sealed__position", *_WORDS)[:BATCH]
+            .values_list("run_id", "sealed__position", *_WORDS)[:BATCH]
         )
-        for row in batch:
+        for run_id, *row in batch:
             after = row[0]
             if seal is None or after > seal.last:
                 seal = seal_of(workspace_id, after)
@@ -206,7 +234,7 @@ def _chosen(writer: _Writer, workspace_id: uuid.UUID, rows: Any) -> Iterator[byt
                 yield writer.line("seal", _seal(seal))
             writer.progress.wrote((after - first + 1) / (last - first + 1))
             path = [step.hex() for step in paths.of(after - seal.first)]
-            yield writer.line("event", {**_event(*row), "path": path})
+            yield from writer.event({**_event(*row), "path": path}, run_id)
         if len(batch) < BATCH:
             return
 

@@ -154,20 +154,28 @@ class SetBack(Payload):
     number: int
 
 
-@kind("audit.exported", says="{actor} exported {which} of the sealed record")
+@kind("audit.exported", says="{actor} exported {which} of the sealed record{more}")
 class AuditExported(Payload):
-    """Whole seals, or the events that fit `filters`; then the numbers are 0."""
+    """Whole seals, or the events that fit `filters`; then the numbers are 0. `states`: with those that they name."""
 
     first_seal: int
     last_seal: int
     filters: str
+    states: bool = False
 
     @property
     def which(self) -> str:
         """What of it."""
-        if self.filters:
-            return f"what fits “{self.filters}”"
-        return f"the seals {self.first_seal} to {self.last_seal}"
+        return (
+            f"what fits “{self.filters}”"
+            if self.filters
+            else f"the seals {self.first_seal} to {self.last_seal}"
+        )
+
+    @property
+    def more(self) -> str:
+        """What else is in it, in words."""
+        return ", with the states of checkpoints" if self.states else ""
 
 
 @kind("audit.read", says="{actor} looked at {what} in the record ({door})")

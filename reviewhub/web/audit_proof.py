@@ -17,6 +17,7 @@ from reviewhub.audit.export import Bundle, export_one, export_range, export_sele
 from reviewhub.audit.models import Export
 from reviewhub.audit.plain import export_plain
 from reviewhub.audit.progress import noted
+from reviewhub.checkpoints.exported import NamedStates
 from reviewhub.gates.receipts import receipts_of
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.web.access import actor, page
@@ -32,18 +33,22 @@ TYPES: Final = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 def export(request: HttpRequest, caller: MemberCaller) -> HttpResponseBase:
     """What fits the page's filters: `?as=csv`, `?as=jsonl`, or a bundle that proves itself.
 
-    A bundle without another filter than days has whole seals.
+    A bundle without another filter than days has whole seals; `?states=1` puts the states into it that events name.
     """
     filters = filters_of(request.GET, caller.workspace_id)
     form, words, who = request.GET.get("as", "bundle"), words_of(request.GET), actor(request, caller)
-    where = caller.workspace_id
+    where, states = caller.workspace_id, NamedStates() if request.GET.get("states") == "1" else None
     with transaction.atomic():
         if form != "bundle":
             bundle = export_plain(workspace_id=where, actor=who, filters=filters, words=words, form=form)
         elif all(name in DAYS for name in NAMES if request.GET.get(name, "").strip()):
-            bundle = export_range(workspace_id=where, actor=who, since=filters.since, until=filters.until)
+            bundle = export_range(
+                workspace_id=where, actor=who, since=filters.since, until=filters.until, states=states
+            )
         else:
-            bundle = export_selection(workspace_id=where, actor=who, filters=filters, words=words)
+            bundle = export_selection(
+                workspace_id=where, actor=who, filters=filters, words=words, states=states
+            )
     if (export_id := _id(request.GET.get("export", ""))) is not None:
         lines = noted(
             bundle.lines, bundle.progress, export_id=export_id, workspace_id=where, actor_id=caller.member.pk

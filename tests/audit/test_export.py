@@ -25,12 +25,15 @@ from reviewhub.audit.models import Event, EventPayload, Seal
 from reviewhub.audit.queries import Filters
 from reviewhub.audit.rotate_key import rotate_key
 from reviewhub.audit.seal import due, seal
+from reviewhub.checkpoints import exported
+from reviewhub.checkpoints.exported import NamedStates
+from reviewhub.checkpoints.load import CorruptCheckpoint
 from reviewhub.core.actors import SYSTEM
 from reviewhub.core.errors import NotFound
 from tests.audit.conftest import tampering
 from tests.audit.test_record import MINA, WORKSPACE, Happened, write
 from tests.cast import Cast
-from tests.driver import API, PersonHttp, agent_of
+from tests.driver import API, PersonHttp, agent_of, call
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("at_once")]
 RUN = uuid.UUID(int=5)
@@ -146,10 +149,93 @@ def test_the_api_gives_them_to_who_may(ids: list[int], cast: Cast) -> None:
     assert [one.payload.sentence for one in told][1] == (
         f"Carol exported what fits “kind run.started, run {run}” of the sealed record"
     )
-    for path in ("?since=yesterday", "?run=1", "?colour=red"):
+    for path in ("?since=yesterday", "?agent=1", "?colour=red", "?states=0", "?states=1&form=csv"):
         assert carol.get(f"/events/export{path}").status == 422
     assert PersonHttp(cast.bob).get("/events/export").status == 403
     assert PersonHttp(cast.mallory).get(f"/events/{mine.pk}/proof").status == 404
+
+
+STATE = {
+    "order": {"id": 8812, "amount": 10.00},
+    "note": "“ok” \u2028",
+    "api_key": "rk_live_4242424242427Qd2",
+    "n": 1,
+}
+SECRET = "4242424242"
+
+
+def _with_states(cast: Cast) -> list[bytes]:
+    """A record that names two states, one of them with a secret, and its export with both."""
+    agent = agent_of(cast.support)
+    run = agent.run()["id"]
+    agent.pause(run, call(), checkpoint={"state": STATE}).ok(201)
+    agent.pause(agent.run()["id"], call(), checkpoint={"state": {"n": 2}}).ok(201)
+    for _ in due():
+        seal(cast.workspace.pk)
+    path = f"{API}/events/export?run={run}&states=1"
+    chosen = list(io.BytesIO(PersonHttp(cast.carol).client.get(path).getvalue()))
+    assert sum(b'{"state":' in line for line in chosen) == 1, "one run was asked for"
+    where = cast.workspace.pk
+    return list(export_range(workspace_id=where, actor=MINA, states=NamedStates()).lines)
+
+
+def test_the_states_that_events_name_are_in_it_masked_and_checked(cast: Cast) -> None:
+    lines = _with_states(cast)
+    report = checked(lines, keys.newest().public)
+    assert (report.states, report.masked, report.missing) == (2, 1, 0)
+    assert "1 of them parts are masked" in str(report)
+    assert SECRET not in b"".join(lines).decode()
+    places = [at for at, line in enumerate(lines) if line.startswith(b'{"state":')]
+    first, second = (json.loads(lines[at])["state"] for at in places)
+    assert first["masked"] == ["api_key"]
+    assert first["hash"] in json.loads(lines[places[0] - 1])["event"]["body"]
+    assert json.loads(first["texts"]["order"]) == STATE["order"]
+    changes: list[tuple[Callable[[Any], object], str]] = [
+        (lambda state: state["texts"].update(n="3"), "the field 'n' of the state is not what was hashed"),
+        (
+            lambda state: state["fields"].update(n="0" * 64),
+            "the field 'n' of the state is not what was hashed",
+        ),
+        (lambda state: state["masked"].append("m"), "the state has other fields than were hashed"),
+        (
+            lambda state: state.update(masked=["api_key", "n"]) or state["fields"].update(n="0" * 64),
+            "the hash is not",
+        ),
+        (lambda state: state["texts"].update(m="3"), "the state has other fields than were hashed"),
+        (lambda state: state["texts"].pop("n"), "the field 'n' of the state is none"),
+        (lambda state: state["texts"].update(n=3), "the field 'n' of the state is none"),
+        (
+            lambda state: (state["fields"].pop("n"), state["texts"].pop("n")),
+            "the hash is not that of the state's fields",
+        ),
+        (lambda state: (state.clear(), state.update(second)), "the event before does not name this state"),
+        (lambda state: (state.clear(), state.update(hash=first["hash"], missing="lost")), "nobody knows why"),
+    ]
+    for change, said in changes:
+        with pytest.raises(Broken, match=re.escape(said)):
+            checked(
+                _edited(lines, places[0], lambda value, change=change: change(value["state"])),
+                keys.newest().public,
+            )
+    # What is masked is the signer's word alone, and the signer's word is over all of it.
+    touched = _edited(lines, places[0], lambda value: value["state"]["texts"].update(api_key='"x"'))
+    more = _edited(lines, places[0], lambda value: value["state"]["masked"].append("n"))
+    for changed in (touched, more, [*lines[: places[1]], *lines[places[1] + 1 :]]):
+        with pytest.raises(Broken, match="the lines before it are not those that were signed"):
+            checked(changed, keys.newest().public)
+
+
+def test_of_a_state_that_is_gone_an_export_says_so(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(row: Any) -> Any:
+        raise CorruptCheckpoint
+
+    monkeypatch.setattr(exported, "load_state", damaged)
+    report = checked(_with_states(cast), keys.newest().public)
+    assert (report.states, report.missing) == (2, 2)
+    state_hash = json.dumps(
+        {"data": {"checkpoint": f"sha256:{'0' * 64}", "state_hash": "x", "digest": "sha256:0"}}
+    )
+    assert [one["missing"] for one in NamedStates()(RUN, state_hash)] == ["unknown"]
 
 
 def test_without_the_key_nothing_is_exported(ids: list[int], audit_keys: Path) -> None:

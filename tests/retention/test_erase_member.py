@@ -199,6 +199,7 @@ def test_a_name_without_an_id_goes_unless_somebody_else_has_it(cast: Cast, gone:
         source="person",
         judges="plan",
         status="failed",
+        ended_at=now(),
         by_name=NAME,
     )
     agent, dave = agent_of(cast.support, name="Other"), PersonHttp(cast.dave)

@@ -19,6 +19,7 @@ from reviewhub.audit.models import Chain, Position, SealKey
 from reviewhub.audit.rotate_key import rotate_key
 from reviewhub.audit.seal import seal_all
 from reviewhub.audit.verify import verify
+from reviewhub.checkpoints.exported import NamedStates
 from reviewhub.core.actors import SYSTEM
 from reviewhub.core.errors import ReviewHubError
 
@@ -49,6 +50,9 @@ class Command(BaseCommand):
         )
         exporting.add_argument(
             "--out", metavar="FILE", type=Path, help="a new file; without it, in this folder"
+        )
+        exporting.add_argument(
+            "--states", action="store_true", help="with the states of checkpoints that events name, masked"
         )
         verbs.add_parser("keys", help="which keys there are")
         rotating = verbs.add_parser(
@@ -111,6 +115,7 @@ class Command(BaseCommand):
                 actor=SYSTEM,
                 since=options["since"],
                 until=until + timedelta(days=1) if until else None,
+                states=NamedStates() if options["states"] else None,
             )
         path = options["out"] or Path(bundle.name)
         try:
