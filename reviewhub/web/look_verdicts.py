@@ -21,7 +21,7 @@ from reviewhub.reviews.looks import look_at, next_look
 from reviewhub.reviews.models import FollowUp, PostReview
 from reviewhub.reviews.reopen import reopen
 from reviewhub.reviews.take_up_rule import take_up_rule
-from reviewhub.reviews.targets import post_review_target
+from reviewhub.reviews.targets import post_review_target, run_target
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.looks import filters_of, find, list_in, look_page
@@ -31,7 +31,6 @@ SAID = {"fine": "Fine", "flagged": "Flagged", "skipped": "Skipped"}
 DONE = {
     "notify": "The agent's team was written to.",
     "draft_rule": "The guardrail is suggested; admins find it under Suggested rules.",
-    "fork": "The corrective branch goes on from the checkpoint of the call.",
     "escalate": "It was handed on.",
 }
 
@@ -46,13 +45,16 @@ def _again(
 @posted
 @page(Action.POST_REVIEW_GRADE, of=find, again=_again)
 def grade(request: HttpRequest, caller: MemberCaller, row: PostReview) -> HttpResponse:
-    """Takes a verdict, and goes on to the next that waits for a look."""
+    """Takes a verdict, and goes on to the next that waits for a look; or to the form of a corrective branch."""
     try:
         tree = _verdict(request)
+        form = _form_of_branch(caller, row, tree)
         _look_back(request, caller, row, tree, request.POST.get("key", ""))
     except (Conflict, Forbidden) as error:
         return _again(request, caller, row, error)
     messages.success(request, f"{SAID[str(tree['verdict'])]}: {row.plain_sentence}"[:300])
+    if form:
+        return redirect(form)
     following = next_look(scope_of(caller), filters=filters_of(request, caller, "drawn"), after=row)
     return _to(request, caller, at=following, last=row)
 
@@ -91,14 +93,36 @@ def _verdict(request: HttpRequest) -> dict[str, Any]:
     return tree
 
 
+def _form_of_branch(caller: MemberCaller, row: PostReview, tree: dict[str, Any]) -> str:
+    """Where a corrective branch is made, with a changed state or the same; "" when none is asked for.
+
+    Takes it out of the verdict, which counts at once.
+
+    Raises:
+        Forbidden: the person may not fork.
+        Invalid: the call came without a checkpoint.
+    """
+    if tree.get("follow_up") != "fork":
+        return ""
+    del tree["follow_up"]
+    require(caller, Action.CHECKPOINT_REWRITE, run_target(row.run))
+    checkpoint = row.tool_call.checkpoint_id
+    if checkpoint is None:
+        raise Invalid.at("/follow_up", "this call came without a checkpoint, so nothing can go on from there")
+    asked = urlencode({"look": str(row.tool_call_id), "reason": tree.get("note", "")})
+    return f"/{caller.member.workspace.slug}/checkpoints/{checkpoint}/rewrite?{asked}"
+
+
 @posted
 @page(Action.POST_REVIEW_GRADE, of=find, again=_again)
 def follow_up(request: HttpRequest, caller: MemberCaller, row: PostReview) -> HttpResponse:
-    """One more follow-up of a flag."""
+    """One more follow-up of a flag; of a corrective branch the form that makes it."""
     kind = request.POST.get("follow_up", "")
     tree: dict[str, Any] = {"kind": kind}
     if note := text_in(request, "note"):
         tree["note"] = note
+    if form := _form_of_branch(caller, row, {"follow_up": kind, "note": note}):
+        return redirect(form)
     if kind == "escalate":
         tree["to"] = request.POST.get("to", "")
     try:

@@ -147,7 +147,7 @@ def _shot(caller: MemberCaller, call_id: uuid.UUID) -> Shot:
         call=call,
         reason=str(claims.get("reason", "")) if isinstance(claims, dict) else "",
         checkpoint=point,
-        may_fork=point is not None and allowed(caller, Action.CHECKPOINT_FORK, run_target(row.run)),
+        may_fork=point is not None and allowed(caller, Action.CHECKPOINT_REWRITE, run_target(row.run)),
         people=list(may_take_over(row)[:MOST_PEOPLE]),
         follow_ups=follow_ups_of(row) if row.state == PostReviewState.FLAGGED else [],
         key=uuid.uuid4(),

@@ -2,14 +2,17 @@
 
 Nothing is kept between the steps but in the form itself: the changes so far travel as a list, which the server applies
 to the checkpoint (that never changes) each time. So what nobody touched never went through a browser.
+
+With `look`, a call that was flagged afterwards, the same form makes a corrective branch, which supersedes nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import uuid
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.contrib import messages
@@ -18,7 +21,7 @@ from django.shortcuts import redirect
 from reviewhub_agents import canonical, wire
 from reviewhub_agents.canonical import BadJson, Tree
 
-from reviewhub.accounts.permissions import Action, MemberCaller
+from reviewhub.accounts.permissions import Action, MemberCaller, require
 from reviewhub.checkpoints.difference import between
 from reviewhub.checkpoints.edit import edited
 from reviewhub.checkpoints.fork import beginning
@@ -26,18 +29,23 @@ from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.tree import State
 from reviewhub.core.changes import parse_changes
 from reviewhub.core.display.masking import masked
-from reviewhub.core.errors import Conflict, Invalid, ReviewHubError, TooLarge
+from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError, TooLarge
 from reviewhub.core.limits import limits, parse_sent
 from reviewhub.gates.consequences import consequences
+from reviewhub.gates.look_back import follow_back
 from reviewhub.gates.rewrite import rewrite as rewrite_run
 from reviewhub.web.access import actor, page
 from reviewhub.web.checkpoints import about, find, number_in, read_state, touched
 from reviewhub.web.differing import MOST, MOST_BYTES, listed
 from reviewhub.web.forms import text_in, words
+from reviewhub.web.looks import find as find_look
 from reviewhub.web.plan_view import base_of
 from reviewhub.web.render import show
 from reviewhub.web.state_fields import MOST_ROWS, Group, by_path, first_field, groups, read
 from reviewhub.web.state_view import Look, hides, look, schema_of
+
+MOST_REASON: Final = 2000
+"""Characters of a note that an address hands over."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,8 @@ class Draft:
     plan: str = wire.PlanChoice.KEEP.value
     path: str = ""
     start: int = 0
+    look: str = ""
+    """The flagged call that a corrective branch follows; empty for a rewrite."""
     errors: tuple[str, ...] = ()
     groups: list[Group] | None = None
     typed: dict[str, str] = field(default_factory=dict)
@@ -84,7 +94,13 @@ def _again(request: HttpRequest, caller: MemberCaller, row: Checkpoint, error: I
     with contextlib.suppress(Invalid):
         kept = _pending(given.get("changes", ""))
     reason = given.get("reason", "")
-    draft = Draft(changes=kept, reason=reason, errors=tuple(words(error)), typed=_typed(given))
+    draft = Draft(
+        changes=kept,
+        reason=reason,
+        look=_looked_at(caller, row, given),
+        errors=tuple(words(error)),
+        typed=_typed(given),
+    )
     return _form(request, caller, row, draft, status=error.status)
 
 
@@ -93,8 +109,10 @@ def rewrite(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> Http
     """The form by GET (`?path=` opens a place of the state); by POST one of its steps, `do` says which."""
     if request.method != "POST":
         given = request.GET
-        start = number_in(given.get("from", "0"), "/from")
-        return _form(request, caller, row, Draft(path=given.get("path", ""), start=start))
+        start, looked = number_in(given.get("from", "0"), "/from"), _looked_at(caller, row, given)
+        reason = given.get("reason", "")[:MOST_REASON] if looked else ""
+        draft = Draft(path=given.get("path", ""), start=start, look=looked, reason=reason)
+        return _form(request, caller, row, draft)
     return _step(request, caller, row)
 
 
@@ -106,9 +124,10 @@ def _step(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpRe
         plan=given.get("plan", "") or wire.PlanChoice.KEEP.value,
         path=given.get("path", ""),
         start=number_in(given.get("from", "0"), "/from"),
+        look=_looked_at(caller, row, given),
     )
     if given.get("do") == "confirm":
-        return _confirm(request, caller, row, draft)
+        return (_correct if draft.look else _confirm)(request, caller, row, draft)
     if "drop" in given:
         at = number_in(given["drop"], "/drop")
         return _form(request, caller, row, replace(draft, changes=_without(draft.changes, at)))
@@ -164,7 +183,7 @@ def _asked(
     conflict: Conflict | None = None,
 ) -> HttpResponse:
     try:
-        found = consequences(row)
+        found = None if draft.look else consequences(row)
         first = beginning(checkpoint=row, changes=draft.changes, reason=draft.reason)
     except Conflict as over:
         return _over(request, caller, row, draft, over)
@@ -176,8 +195,8 @@ def _asked(
         "changes": listed(changes, schema=schema_of(row)),
         "more": changes.more,
         "most": MOST,
-        "touched": touched(found),
-        "seen": found.seen,
+        "touched": touched(found) if found else None,
+        "seen": found.seen if found else "",
         "plan_version": _plan_version(row),
         "plan_now": base_of(row.branch),
         "conflict": conflict,
@@ -213,13 +232,52 @@ def _confirm(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft:
     return redirect(f"/{caller.member.workspace.slug}/checkpoints/{made.first.pk}")
 
 
+def _correct(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft) -> HttpResponse:
+    """Makes the corrective branch, as what follows the flag."""
+    tree: dict[str, Tree] = {
+        "kind": wire.FollowUpKind.FORK.value,
+        "note": draft.reason,
+        "changes": draft.changes,
+    }
+    try:
+        follow_back(
+            call_id=uuid.UUID(draft.look),
+            body=wire.FollowUpBody.from_tree(tree, limits=limits()),
+            body_digest=canonical.body_digest(tree),
+            key=request.POST.get("key", ""),
+            actor=actor(request, caller),
+        )
+    except BadJson as problem:
+        return _form(request, caller, row, draft.refused(*_faults(problem)), 422)
+    except (Conflict, Invalid, TooLarge) as problem:
+        return _form(request, caller, row, draft.refused(*words(problem)), problem.status)
+    messages.success(request, "The corrective branch goes on from the checkpoint of the call.")
+    return redirect(f"/{caller.member.workspace.slug}/post-review/{draft.look}")
+
+
+def _looked_at(caller: MemberCaller, row: Checkpoint, given: QueryDict) -> str:
+    """The flagged call that the address names, if any. Raises NotFound for one of another checkpoint."""
+    named = str(given.get("look", ""))
+    if not named:
+        return ""
+    try:
+        seen, target = find_look(caller, uuid.UUID(named))
+    except ValueError as error:
+        raise NotFound from error
+    require(caller, Action.POST_REVIEW_GRADE, target)
+    if seen.tool_call.checkpoint_id != row.pk:
+        raise NotFound
+    return str(seen.tool_call_id)
+
+
 def _form(
     request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft, status: int = 200
 ) -> HttpResponse:
-    try:
-        consequences(row)
-    except Conflict as over:
-        return _over(request, caller, row, draft, over)
+    if not draft.look:
+        try:
+            consequences(row)
+        except Conflict as over:
+            return _over(request, caller, row, draft, over)
     context = about(caller, row) | {
         "draft": draft,
         "errors": list(draft.errors),

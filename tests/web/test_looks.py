@@ -12,9 +12,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from reviewhub.accounts.models import Member
+from reviewhub.checkpoints.load import load
 from reviewhub.policies.models import PolicyDraft
 from reviewhub.reviews.models import FollowUp, PostReview
 from tests.cast import Cast
+from tests.driver import agent_of, observed
 from tests.shared import shared
 from tests.web.make import drawn, suggested_rule, waiting
 
@@ -149,3 +151,48 @@ def test_what_an_agent_wrote_is_shown_as_what_it_is(cast: Cast, as_: As) -> None
     assert "<script>alert" not in page and "\u202e" not in page
     for nothing in ("?at=x", f"?at={uuid.uuid4()}"):
         text(as_(cast.carol), PAGE + nothing, 404)
+
+
+def test_a_corrective_branch_is_made_in_the_form_with_a_changed_state(cast: Cast, as_: As) -> None:
+    """Also when the run has ended: it supersedes nothing. The flag counts at once, the branch when the form is sent."""
+    agent, bob = agent_of(cast.support), as_(cast.bob)
+    call = observed(agent, agent.run()["id"])
+    row = PostReview.objects.get(tool_call=call)
+    agent.post(f"/branches/{row.tool_call.branch_id}/finish", {}).ok()
+    flagged = send(bob, row, verdict="flagged", severity="high", note="Wrong <n>", follow_up="fork")
+    row.refresh_from_db()
+    point = row.tool_call.checkpoint_id
+    form = flagged.headers["Location"]
+    assert (row.state, FollowUp.objects.count()) == ("flagged", 0)
+    assert form == f"/northwind/checkpoints/{point}/rewrite?look={call}&reason=Wrong+%3Cn%3E"
+    page = text(bob, form)
+    assert (
+        "Corrective branch from checkpoint 1" in page
+        and "Wrong &lt;n&gt;" in page
+        and f'value="{call}"' in page
+    )
+    to = f"/northwind/checkpoints/{point}/rewrite"
+    told = {"look": call, "reason": "Wrong", "changes": '[{"op":"set","path":"/n","value":7}]'}
+    asked = bob.post(to, told | {"do": "preview"}).content.decode()
+    assert "What this corrective branch means" in asked and "Make the branch" in asked
+    sent = {**told, "do": "confirm", "key": str(uuid.uuid4())}
+    assert bob.post(to, sent).headers["Location"] == f"/northwind/post-review/{call}"
+    assert bob.post(to, sent).status_code == 302
+    made = FollowUp.objects.get()
+    assert (made.kind, made.note) == ("fork", "Wrong")
+    row.tool_call.branch.refresh_from_db()
+    assert row.tool_call.branch.state == "succeeded"
+    assert load(made.branch.checkpoints.get()) == '{"n":7}'
+    assert f"post-review/{call}/follow-up" in text(bob, f"{PAGE}/{call}")
+    again = send(bob, row, "follow-up", follow_up="fork", note="")
+    assert again.headers["Location"] == f"{to}?look={call}&reason="
+    for odd in ("x", str(uuid.uuid4())):
+        assert bob.get(f"{to}?look={odd}").status_code == 404
+
+
+def test_who_may_not_fork_sets_no_flag_by_it(cast: Cast, as_: As) -> None:
+    agent = agent_of(cast.support)
+    row = PostReview.objects.get(tool_call=observed(agent, agent.run()["id"]))
+    refused = send(as_(cast.carol), row, verdict="flagged", severity="low", follow_up="fork")
+    row.refresh_from_db()
+    assert (refused.status_code, row.state) == (403, "drawn")
