@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -22,6 +27,8 @@ pytestmark = [
     pytest.mark.django_db,
     pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no roles"),
 ]
+
+SCRIPT: Final = Path(__file__).resolve().parents[2] / "docker" / "app-role.sh"
 
 
 def sql(statement: str) -> None:
@@ -96,3 +103,35 @@ def test_a_role_that_is_none_is_refused(role: str) -> None:
 
 def test_the_owner_is_warned_of() -> None:
     assert [found.id for found in role_owns_nothing(databases=["default"])] == ["reviewhub.W002"]
+
+
+@pytest.mark.skipif(shutil.which("psql") is None, reason="the script runs psql")
+def test_the_script_of_the_compose_file_makes_a_role_that_owns_nothing() -> None:
+    """As the image of PostgreSQL runs it: a file that may not be executed it would read into its own shell."""
+    assert os.access(SCRIPT, os.X_OK)
+    given, password = connection.settings_dict, "p'w $x\"; --"
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = 'reviewhub_app'")
+        if cursor.fetchone():
+            pytest.skip("this server has the role already")
+    where = {"PGHOST": given["HOST"], "PGPORT": str(given["PORT"] or 5432), "PGPASSWORD": given["PASSWORD"]}
+    variables = {"POSTGRES_USER": given["USER"], "POSTGRES_DB": given["NAME"], "APP_PASSWORD": password}
+    try:
+        subprocess.run([SCRIPT], check=True, env={**os.environ, **where, **variables}, capture_output=True)
+        asked = ["psql", "-U", "reviewhub_app", "-d", given["NAME"], "-Atc", "CREATE TABLE mine (a int)"]
+        refused = subprocess.run(
+            asked, env={**os.environ, **where, "PGPASSWORD": password}, capture_output=True
+        )
+        assert b"permission denied for schema public" in refused.stderr
+    finally:
+        # By itself: what this test's transaction does is taken back at its end.
+        dropping = [
+            "psql",
+            "-U",
+            given["USER"],
+            "-d",
+            given["NAME"],
+            "-qc",
+            "DROP ROLE IF EXISTS reviewhub_app",
+        ]
+        subprocess.run(dropping, check=True, env={**os.environ, **where})

@@ -68,6 +68,24 @@ class TestEvents:
         refused("DELETE FROM audit_event")
         assert Event.objects.count() == 1
 
+    def test_nor_by_what_begins_as_an_insert(self, event: Event) -> None:
+        known = ", ".join(field.column for field in Event._meta.concrete_fields)
+        same = f"INSERT INTO audit_event ({known}) SELECT {known} FROM audit_event WHERE true"
+        refused(f"{same} ON CONFLICT (id) DO UPDATE SET kind = 'x'")
+
+    @postgresql_only
+    @pytest.mark.parametrize(
+        "sql",
+        [
+            "MERGE INTO audit_event e USING (SELECT 1) s ON true WHEN MATCHED THEN UPDATE SET kind = 'x'",
+            "MERGE INTO audit_eventpayload e USING (SELECT 1) s ON true WHEN MATCHED THEN DELETE",
+            "WITH x AS (UPDATE audit_event SET kind = 'x' RETURNING id) SELECT * FROM x",
+            "DELETE FROM ONLY audit_eventpayload USING audit_event e WHERE e.id = event_id",
+        ],
+    )
+    def test_nor_by_other_words_for_it(self, event: Event, sql: str) -> None:
+        refused(sql)
+
     @postgresql_only
     def test_nor_truncated(self, event: Event) -> None:
         with connection.cursor() as cursor:
