@@ -12,7 +12,8 @@ from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
-from reviewhub.core.display.masking import secret_values, write_only_paths
+from reviewhub.core.display.masking import secret_values
+from reviewhub.core.display.write_only import write_only_paths
 from reviewhub.core.errors import Invalid
 from reviewhub.core.text import check_text
 from reviewhub.reviews.kinds import SecretRevealed

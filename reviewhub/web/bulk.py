@@ -14,7 +14,7 @@ from reviewhub_agents.canonical import BadJson
 from reviewhub.accounts.permissions import Action, MemberCaller, require, scope_of
 from reviewhub.core.display import arguments
 from reviewhub.core.display.arguments import Arguments
-from reviewhub.core.display.masking import write_only_paths
+from reviewhub.core.display.write_only import write_only_paths
 from reviewhub.core.errors import Invalid, ReviewHubError
 from reviewhub.core.limits import limits
 from reviewhub.reviews.assurance import OneByOne, check_together, check_words

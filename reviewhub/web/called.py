@@ -9,7 +9,7 @@ from reviewhub_agents import canonical
 
 from reviewhub.core.display import arguments
 from reviewhub.core.display.arguments import Arguments
-from reviewhub.core.display.masking import write_only_paths
+from reviewhub.core.display.write_only import write_only_paths
 from reviewhub.core.schemas.validate import SchemaUnusable, validate
 from reviewhub.reviews.models import PostReview, ReviewRequest
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall

@@ -8,8 +8,8 @@ from reviewhub_agents import wire
 
 from reviewhub.accounts.models import Member
 from reviewhub.core.display.changed import Differences, differences
-from reviewhub.core.display.masking import write_only_paths
 from reviewhub.core.display.sentence import pack
+from reviewhub.core.display.write_only import write_only_paths
 from reviewhub.reviews.assurance import word_needed
 from reviewhub.reviews.edit import prepare
 from reviewhub.reviews.foresee import foresee

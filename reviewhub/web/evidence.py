@@ -12,8 +12,8 @@ from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.core.display import arguments, segments
 from reviewhub.core.display.arguments import Arguments, Row
 from reviewhub.core.display.changed import Differences, differences
-from reviewhub.core.display.masking import write_only_paths
 from reviewhub.core.display.segments import Segment
+from reviewhub.core.display.write_only import write_only_paths
 from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
 from reviewhub.toolcalls.models import CallVersion

@@ -16,8 +16,9 @@ from reviewhub_agents.canonical import Number, Tree
 from reviewhub.core.display import segments
 from reviewhub.core.display.arguments import pointer
 from reviewhub.core.display.exact import below
-from reviewhub.core.display.masking import referred, secret_values
+from reviewhub.core.display.masking import secret_values
 from reviewhub.core.display.secrets import is_secret_key
+from reviewhub.core.display.write_only import referred
 from reviewhub.web.field import LONG, Field, escaped, survives
 
 MOST_FIELDS = 200

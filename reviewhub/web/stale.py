@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from django.http import QueryDict
 
 from reviewhub.core.display.changed import Differences, differences
-from reviewhub.core.display.masking import write_only_paths
+from reviewhub.core.display.write_only import write_only_paths
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.toolcalls.models import CallVersion
 from reviewhub.web.evidence import Evidence

@@ -17,8 +17,8 @@ from reviewhub.checkpoints.values import Items, Members, Text, Value
 from reviewhub.core.changes import segments as keys_of
 from reviewhub.core.display import arguments, secrets, segments
 from reviewhub.core.display.arguments import Place, Row, Sheet, pointer
-from reviewhub.core.display.masking import write_only_paths
 from reviewhub.core.display.segments import Segment
+from reviewhub.core.display.write_only import write_only_paths
 from reviewhub.core.errors import Invalid
 
 MOST_PARTS = 100

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from reviewhub.core.display import masking
-from reviewhub.core.display.masking import masked, write_only_paths
+from reviewhub.core.display import masking, write_only
+from reviewhub.core.display.arguments import pointer
+from reviewhub.core.display.masking import masked
+from reviewhub.core.display.write_only import write_only_paths
 
 
 def paths(schema: Any, value: Any) -> set[str]:
@@ -52,9 +54,60 @@ def test_marks_are_found_wherever_a_schema_may_put_them(schema: Any, value: Any,
 
 
 def test_a_schema_that_takes_too_long_hides_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(masking, "MOST_STEPS", 20)
-    schema = {"anyOf": [{"properties": {"a": {"anyOf": [{} for _ in range(9)]}}} for _ in range(9)]}
+    monkeypatch.setattr(write_only, "MOST_STEPS", 20)
+    within = {"anyOf": [{"properties": {"x": SECRET}} for _ in range(9)]}
+    schema = {"anyOf": [{"properties": {"a": within}} for _ in range(9)]}
     assert paths(schema, {"a": 1, "b": [2]}) == {"", "/a", "/b", "/b/0"}
+
+
+def levels(last: Any) -> dict[str, Any]:
+    """Each of twelve levels is four times the next: 16 million ways down."""
+    named = {f"l{at}": {"anyOf": [{"$ref": f"#/$defs/l{at + 1}"}] * 4} for at in range(12)}
+    return {"$defs": {**named, "l12": last}, "properties": {"a": {"$ref": "#/$defs/l0"}}}
+
+
+PAIRS = [[at, {"x": at}] for at in range(3000)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "hides"),
+    [
+        (levels({"type": "string"}), {"a": PAIRS}, False),
+        (levels({"items": {"items": {"properties": {"x": SECRET}}}}), {"a": PAIRS}, True),
+        (
+            {"properties": {"a": {"anyOf": [{"title": str(at)} for at in range(200)]}}},
+            {"a": [0] * 30_000},
+            False,
+        ),
+        ({"properties": {"a": {"items": {"anyOf": [{"items": SECRET}] * 200}}}}, {"a": [[]] * 3000}, True),
+        ({"properties": {"a": {"anyOf": [{"items": {"p": SECRET}}] * 200}}}, {"a": [0] * 3000}, False),
+        ({"properties": {"a": {"anyOf": [{"writeOnly": True}] * 200}}}, {"a": [0] * 3000}, True),
+        (
+            {"patternProperties": {str(at): {} for at in range(2000)}},
+            {str(at): 0 for at in range(5000)},
+            False,
+        ),
+        (
+            {"patternProperties": {str(at): SECRET for at in range(200)}},
+            {str(at): 0 for at in range(5000)},
+            True,
+        ),
+    ],
+)
+def test_a_hostile_schema_costs_what_a_harmless_one_does(
+    schema: Any, value: Any, hides: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In steps, whatever the product of schema and value is; and what it hides, it hides whole."""
+    steps = 0
+
+    def counted(path: str, key: Any) -> str:
+        nonlocal steps
+        steps += 1
+        return pointer(path, key)
+
+    monkeypatch.setattr(write_only, "pointer", counted)
+    assert bool(paths(schema, value)) is hides
+    assert steps <= write_only.MOST_STEPS + 10_000
 
 
 def test_numbers_and_words_are_masked_and_the_rest_keeps_its_bytes() -> None:

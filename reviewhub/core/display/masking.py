@@ -6,19 +6,15 @@ when it has a secret's shape (of a text only that part). What is hidden here onl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import unquote
 
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Number, Tree
 
 from reviewhub.core.display import secrets
 from reviewhub.core.display.arguments import pointer
-
-MOST_STEPS = 200_000
-"""A schema that needs more to be laid over one value hides all of it: it is hostile input."""
+from reviewhub.core.display.write_only import write_only_paths
 
 
 def masked(text: str, schema_text: str = "") -> Tree:
@@ -56,41 +52,6 @@ def _hidden_at(path: str, value: Tree, words: Mapping[str, str]) -> Tree:
         items = [known for known in words if known.startswith(path[:-1])]
         return secrets.mask(canonical.dumps(value)) if items else value
     return replaced(value, words, path)
-
-
-def write_only_paths(schema_text: str, arguments_text: str) -> frozenset[str]:
-    """JSON pointers into these arguments that the schema marks `writeOnly`.
-
-    Every subschema that could apply counts, without asking whether it does: a mark too many hides, one too few tells.
-    """
-    root = _schema(schema_text)
-    if not root:
-        return frozenset()
-    found: set[str] = set()
-    seen: set[tuple[str, int]] = set()
-    whole = canonical.reread(arguments_text)
-    todo: list[tuple[str, Tree, Any]] = [("", whole, root)]
-    while todo:
-        path, value, rules = todo.pop()
-        if not isinstance(rules, dict) or (path, id(rules)) in seen:
-            continue
-        seen.add((path, id(rules)))
-        if len(seen) > MOST_STEPS:
-            return frozenset(_below("", whole))
-        if rules.get("writeOnly") is True:
-            found.update(_below(path, value))
-        todo.extend((path, value, one) for one in _same(rules, root))
-        if isinstance(value, dict):
-            todo.extend(
-                (pointer(path, key), value[key], one) for key in value for one in _for_key(rules, key)
-            )
-        elif isinstance(value, list):
-            todo.extend(
-                (pointer(path, at), item, one)
-                for at, item in enumerate(value)
-                for one in _for_item(rules, at)
-            )
-    return frozenset(found)
 
 
 @dataclass(frozen=True)
@@ -136,80 +97,3 @@ def replaced(tree: Tree, words: Mapping[str, str], path: str = "") -> Tree:
     if isinstance(tree, list):
         return [replaced(value, words, pointer(path, at)) for at, value in enumerate(tree)]
     return words.get(path, tree)
-
-
-def _same(rules: dict[str, Any], root: dict[str, Any]) -> Iterator[Any]:
-    """The subschemas for the same value."""
-    for name in ("allOf", "anyOf", "oneOf"):
-        if isinstance(rules.get(name), list):
-            yield from rules[name]
-    for name in ("if", "then", "else"):
-        yield rules.get(name)
-    if isinstance(rules.get("dependentSchemas"), dict):
-        yield from rules["dependentSchemas"].values()
-    yield referred(rules.get("$ref"), root)
-
-
-def _for_key(rules: dict[str, Any], key: str) -> Iterator[Any]:
-    """The subschemas for what stands at this key."""
-    properties, patterns = rules.get("properties"), rules.get("patternProperties")
-    if isinstance(properties, dict) and key in properties:
-        yield properties[key]
-    else:
-        yield rules.get("additionalProperties")
-        yield rules.get("unevaluatedProperties")
-    if isinstance(patterns, dict):
-        yield from patterns.values()  # not matched: a pattern may be made to take forever
-
-
-def _for_item(rules: dict[str, Any], at: int) -> Iterator[Any]:
-    """The subschemas for the item at this place."""
-    for name in ("items", "prefixItems"):
-        given = rules.get(name)
-        if isinstance(given, list):
-            yield given[at] if at < len(given) else None
-        else:
-            yield given
-    yield from (rules.get(name) for name in ("additionalItems", "unevaluatedItems", "contains"))
-
-
-def referred(ref: Any, root: dict[str, Any]) -> Any:
-    """What a reference inside of the schema points at; None for anything else."""
-    if not isinstance(ref, str) or not ref.startswith("#"):
-        return None
-    found: Any = root
-    for part in unquote(ref[1:]).split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict):
-            found = found.get(key)
-        elif isinstance(found, list):
-            found = found[int(key)] if key.isdecimal() and int(key) < len(found) else None
-        else:
-            return None
-    return found
-
-
-def _schema(text: str) -> dict[str, Any]:
-    if not text.strip():
-        return {}
-    try:
-        tree = canonical.reread(text)
-    except canonical.BadJson:
-        return {}  # stored schemas were read once already
-    return tree if isinstance(tree, dict) else {}
-
-
-def _below(path: str, value: Tree) -> list[str]:
-    """Every pointer at and below `path`."""
-    found, todo = [path], [(path, value)]
-    while todo:
-        here, inside = todo.pop()
-        items: Any = ()
-        if isinstance(inside, dict):
-            items = inside.items()
-        elif isinstance(inside, list):
-            items = enumerate(inside)
-        for key, item in items:
-            found.append(pointer(here, key))
-            todo.append((found[-1], item))
-    return found
