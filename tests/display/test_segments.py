@@ -114,6 +114,13 @@ def test_secret_keys(name: str, is_secret: bool) -> None:
         ("Bearer abcdefghijklmnop1234", "Bearer ••••1234"),
         ("postgres://bob:hunter2@db.example/x", "postgres://••••••••@db.example/x"),
         ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----", "••••••••"),
+        ("try password=hunter2hunter2 first", "try password=••••ter2 first"),
+        ("PASSWD='hunter2'&x=1", "PASSWD='••••••••'&x=1"),
+        ('say {"api_key": "abcdefghijklmnop"}', 'say {"api_key": "••••mnop"}'),
+        ("?access_token=abcdefghijklmnop&page=2", "?access_token=••••mnop&page=2"),
+        ("my password: forgotten, the token is gone", "my password: forgotten, the token is gone"),
+        ("max_tokens=100000", "max_tokens=100000"),
+        ("secret=", "secret="),
         ("order 8812 of 2026", "order 8812 of 2026"),
     ],
 )

@@ -21,7 +21,10 @@ _SHAPES = re.compile(
     r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bAIza[0-9A-Za-z_-]{30,}"
     r"|\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
     r"|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{12,}|(?<=[Bb]asic )[A-Za-z0-9+/=]{12,}"
-    r"|(?<=://)[^\s:/@]{0,100}:[^\s:/@]{1,200}(?=@)",
+    r"|(?<=://)[^\s:/@]{0,100}:[^\s:/@]{1,200}(?=@)"
+    # As people write them in a text: password=…, "api_key": "…". A word after a colon alone is mostly none.
+    r"|(?i:passw(?:or)?d|passphrase|secret|api[_-]?key|token)[\"']?(?:=|\s?:\s?(?=[\"']))[\"']?"
+    r"(?P<named>[^\s\"'&,;<>]{6,200})",
     re.DOTALL,
 )
 _PREFIX = re.compile(r"[A-Za-z]{2,7}[_-](?:[A-Za-z0-9]{2,5}[_-])?")
@@ -34,7 +37,7 @@ def is_secret_key(name: str) -> bool:
 
 def find(text: str) -> list[tuple[int, int]]:
     """Start and end of every part of `text` with the shape of a secret."""
-    return [match.span() for match in _SHAPES.finditer(text)]
+    return [match.span("named" if match["named"] else 0) for match in _SHAPES.finditer(text)]
 
 
 def mask(text: str) -> str:
@@ -48,4 +51,8 @@ def mask(text: str) -> str:
 
 def masked(text: str) -> str:
     """`text` with every secret-looking part masked, for logs, mails and webhooks."""
-    return _SHAPES.sub(lambda match: mask(match.group()), text)
+    parts, done = [], 0
+    for start, end in find(text):
+        parts += [text[done:start], mask(text[start:end])]
+        done = end
+    return "".join([*parts, text[done:]])

@@ -101,8 +101,8 @@ def _laid_open(schema_text: str) -> Rules | None:
         if here not in made:
             made[here] = Rules(is_marked=known[here].get("writeOnly") is True)
             leads += leads_here.get(here, ())
-    for here, rules in made.items():
-        _fill(rules, known[here], [(where, key, made.get(id(inner))) for where, key, inner in parts[here]])
+    for here, one in made.items():
+        _fill(one, known[here], [(where, key, made.get(id(inner))) for where, key, inner in parts[here]])
     return made.get(id(root))
 
 
