@@ -7,6 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 
 from reviewhub.ops.first_start import AGENTS, PEOPLE, Started, first_start
 
@@ -19,10 +21,18 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Does what is missing; a second time nothing."""
         settings.VAR.mkdir(parents=True, exist_ok=True)
+        if steps := self.steps():
+            self.stdout.write(f"Bringing the database up to date: {steps} steps …")
+            self.stdout.flush()
         call_command("migrate", verbosity=0, interactive=False)
         call_command("collectstatic", verbosity=0, interactive=False)
         if started := first_start():
             self.tell(started)
+
+    def steps(self) -> int:
+        """How many migrations the database lacks."""
+        executor = MigrationExecutor(connection)
+        return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
     def tell(self, started: Started) -> None:
         """Prints the passwords: the only time that anybody sees them."""
