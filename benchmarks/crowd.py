@@ -28,7 +28,7 @@ from store import Writer, median, numbered  # noqa: E402
 from reviewhub.accounts.models import Agent, Workspace  # noqa: E402
 from reviewhub.checkpoints import queries, recall  # noqa: E402
 from reviewhub.checkpoints.history import history  # noqa: E402
-from reviewhub.checkpoints.load import load  # noqa: E402
+from reviewhub.checkpoints.load import load_state  # noqa: E402
 from reviewhub.checkpoints.models import Checkpoint  # noqa: E402
 from reviewhub.runs.models import Branch, Run  # noqa: E402
 from reviewhub.runs.queries import Filters, listed  # noqa: E402
@@ -148,7 +148,7 @@ def _read(newest: Checkpoint) -> float:
     time.sleep(0.01)
     recall.forget_all()
     started = time.perf_counter()
-    load(newest)
+    _ = load_state(newest).raw
     return time.perf_counter() - started
 
 

@@ -29,7 +29,7 @@ from reviewhub.accounts.models import Agent, Workspace  # noqa: E402
 from reviewhub.checkpoints import recall  # noqa: E402
 from reviewhub.checkpoints.draft import draft  # noqa: E402
 from reviewhub.checkpoints.history import history  # noqa: E402
-from reviewhub.checkpoints.load import load, load_states  # noqa: E402
+from reviewhub.checkpoints.load import load_state, load_states  # noqa: E402
 from reviewhub.checkpoints.models import Checkpoint  # noqa: E402
 from reviewhub.checkpoints.save import save  # noqa: E402
 from reviewhub.core.actors import Actor  # noqa: E402
@@ -200,8 +200,8 @@ def reads(writer: Writer, peer: Peer) -> dict[str, Any]:
     newest = Checkpoint.objects.get(pk=writer.last.pk)
     recent = history(branch=writer.branch, limit=20).rows
     return {
-        "cold": median(lambda: load(newest), before=recall.forget_all),
-        "warm": median(lambda: load(newest)),
+        "cold": median(lambda: load_state(newest).raw, before=recall.forget_all),
+        "warm": median(lambda: load_state(newest).raw),
         "last_20": median(lambda: load_states(recent), before=recall.forget_all),
         "list_20": median(lambda: history(branch=writer.branch, limit=20)),
         "peer_latest": statistics.median(peer.do("latest") for _ in range(15)),
@@ -217,7 +217,7 @@ def long(workspace: Workspace, agent: Agent, steps: int, size: int) -> dict[str,
     taken = [writer.put(step, {}, messages) for step in told(steps)]
     assert writer.last is not None
     newest = Checkpoint.objects.get(pk=writer.last.pk)
-    cold = median(lambda: load(newest), 5, before=recall.forget_all)
+    cold = median(lambda: load_state(newest).raw, 5, before=recall.forget_all)
     return {"ours": stored(), "ours_ms": tail(taken), "cold": cold, "state": newest.raw_length}
 
 

@@ -65,7 +65,7 @@ def weigh(*, checkpoint: Checkpoint, budget: Budget, most: int = MOST_FIELDS, st
     state, *before = load_states([checkpoint, *_ends([step.checkpoint for step in way[:-1]])])
     sizes = sizes_of(state)
     ordered = sorted(sizes, key=lambda name: (-sizes[name], name))
-    texts = {name: "".join(state.values[name].pieces) for name in ordered}
+    texts = {name: state.values[name].text for name in ordered}
     counts = {name: tokens(text) for name, text in texts.items()}
     shown, rest = ordered[:most], ordered[most:]
     since = grown(sizes, before[0] if before else None)

@@ -105,7 +105,7 @@ def _newest(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Checkpoint]:
 
 def _add(fields: dict[str, FieldOfRuns], state: State) -> None:
     for name, value in state.values.items():
-        one, text = fields.setdefault(name, FieldOfRuns(name)), "".join(value.pieces)
+        one, text = fields.setdefault(name, FieldOfRuns(name)), value.text
         one.runs, one.bytes, one.tokens = one.runs + 1, one.bytes + value.size, one.tokens + tokens(text)
         if value.size > one.most:
             one.most, one.largest = value.size, text

@@ -43,14 +43,8 @@ class Chunk:
         return held
 
     @property
-    def text(self) -> str:
-        """The items with commas between them."""
-        held = self._held
-        return decoded(held).replace("\n", ",") if isinstance(held, bytes) else ",".join(held)
-
-    @property
     def raw(self) -> bytes:
-        """The bytes of that text."""
+        """The bytes of the items, with commas between them."""
         held = self._held
         # Joined as text, one character beyond the BMP would make all of it four times as large.
         return held.replace(b"\n", b",") if isinstance(held, bytes) else b",".join(map(str.encode, held))

@@ -15,7 +15,7 @@ from reviewhub_agents.canonical import Tree
 
 from reviewhub.checkpoints.chunks import chunks_of
 from reviewhub.checkpoints.tree import State
-from reviewhub.checkpoints.values import WIDE, Items, Members, Text, Value, object_size, object_text, value_of
+from reviewhub.checkpoints.values import WIDE, Items, Members, Text, Value, object_raws, object_size, value_of
 from reviewhub.core.changes import Change, apply_in_place
 from reviewhub.core.errors import Invalid, TooLarge
 
@@ -94,7 +94,7 @@ def _value(old: Value | None, part: Any, name: str) -> Value:
         if same:
             return old
         members = {key: members[key] for key in sorted(members)}
-        return Members(members) if object_size(members) > WIDE else Text(object_text(members))
+        return Members(members) if object_size(members) > WIDE else Text(b"".join(object_raws(members)))
     if isinstance(part, _List | _Unread):
         assert not isinstance(old, Members)
         return _leaf(old, part, name, depth=1)

@@ -21,7 +21,7 @@ from django.utils.functional import cached_property
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
-from reviewhub.checkpoints.values import Items, Value, follow, object_size, object_text, quoted, value_of
+from reviewhub.checkpoints.values import Items, Value, follow, object_raws, object_size, quoted, value_of
 from reviewhub.core.errors import Invalid, TooLarge
 
 STATE_HASH_VERSION = 1
@@ -45,9 +45,16 @@ class State:
         return {name: value.text for name, value in self.values.items()}
 
     @cached_property
+    def raw(self) -> bytes:
+        """The canonical bytes of the whole state. Text would be told as wide as its widest character is: with one
+        emoji in it, a megabyte takes four.
+        """
+        return b"".join(object_raws(self.values))
+
+    @property
     def text(self) -> str:
         """The canonical text of the whole state."""
-        return object_text(self.values)
+        return self.raw.decode()
 
     @cached_property
     def size(self) -> int:

@@ -45,11 +45,6 @@ class Text:
         return held
 
     @property
-    def pieces(self) -> list[str]:
-        """What the text is joined of."""
-        return [self.text]
-
-    @property
     def raw(self) -> bytes:
         """The bytes of the text."""
         held = self._held
@@ -105,17 +100,7 @@ class Items:
     @property
     def text(self) -> str:
         """The canonical text of the list."""
-        return "".join(self.pieces)
-
-    @property
-    def pieces(self) -> list[str]:
-        """What the text is joined of."""
-        if not self.length:
-            return ["[]"]
-        found = [","] * (2 * len(self.chunks) + 1)
-        found[0], found[-1] = "[", "]"
-        found[1::2] = [chunk.text for chunk in self.chunks]
-        return found
+        return decoded(b"".join(self.raws()))
 
     def raws(self) -> Iterator[bytes]:
         """The bytes of the text, in pieces."""
@@ -195,20 +180,11 @@ class Members:
     @property
     def text(self) -> str:
         """The canonical text of the object."""
-        return object_text(self.members)
-
-    @property
-    def pieces(self) -> list[str]:
-        """What the text is joined of."""
-        return object_pieces(self.members)
+        return decoded(b"".join(self.raws()))
 
     def raws(self) -> Iterator[bytes]:
         """The bytes of the text, in pieces."""
-        yield b"{"
-        for place, (name, value) in enumerate(self.members.items()):
-            yield f"{',' if place else ''}{quoted(name)}:".encode()
-            yield from value.raws()
-        yield b"}"
+        return object_raws(self.members)
 
     @cached_property
     def size(self) -> int:
@@ -282,17 +258,13 @@ def common(old: Items, new: Items) -> int:
     return shared + sum(1 for _ in takewhile(bool, map(eq, before, after)))
 
 
-def object_text(members: Mapping[str, Value]) -> str:
-    """The canonical text of an object with these members, which are in order."""
-    return "".join(object_pieces(members))
-
-
-def object_pieces(members: Mapping[str, Value]) -> list[str]:
-    """What that text is joined of, at once: a large text is copied once only."""
-    found: list[str] = []
-    for name, value in members.items():
-        found += (f"{',' if found else '{'}{quoted(name)}:", *value.pieces)
-    return [*found, "}"] if found else ["{}"]
+def object_raws(members: Mapping[str, Value]) -> Iterator[bytes]:
+    """The bytes of the canonical text of an object with these members, which are in order, in pieces."""
+    yield b"{"
+    for place, (name, value) in enumerate(members.items()):
+        yield f"{',' if place else ''}{quoted(name)}:".encode()
+        yield from value.raws()
+    yield b"}"
 
 
 def object_size(members: Mapping[str, Value]) -> int:

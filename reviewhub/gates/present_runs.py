@@ -163,16 +163,12 @@ def checkpoints_out(rows: Iterable[Checkpoint]) -> list[wire.CheckpointOut]:
     return [_checkpoint(row, kinds[row.pk]) for row in listed]
 
 
-def checkpoint_out(
-    row: Checkpoint, *, state: str | None = None, fields: dict[str, str] | None = None
-) -> wire.CheckpointOut:
-    """A checkpoint, with its state (canonical text) or its field digests where they are asked for."""
-    return _checkpoint(row, kinds_of([row])[row.pk], state=state, fields=fields)
+def checkpoint_out(row: Checkpoint, *, fields: dict[str, str] | None = None) -> wire.CheckpointOut:
+    """A checkpoint without its state, with its field digests where they are asked for."""
+    return _checkpoint(row, kinds_of([row])[row.pk], fields=fields)
 
 
-def _checkpoint(
-    row: Checkpoint, kind: Kind, *, state: str | None = None, fields: dict[str, str] | None = None
-) -> wire.CheckpointOut:
+def _checkpoint(row: Checkpoint, kind: Kind, *, fields: dict[str, str] | None = None) -> wire.CheckpointOut:
     shown: dict[str, Any] = {
         "id": row.pk,
         "run": row.run_id,
@@ -199,8 +195,6 @@ def _checkpoint(
         )
     if row.misfits:
         shown["misfits"] = misfits_out(row)
-    if state is not None:
-        shown["state"] = canonical.reread(state)
     if fields is not None:
         shown["fields"] = fields
     return wire.CheckpointOut(**shown)

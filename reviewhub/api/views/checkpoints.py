@@ -11,12 +11,21 @@ from rest_framework.request import Request
 from reviewhub_agents import wire
 
 from reviewhub.accounts.permissions import Action
-from reviewhub.api.base import AgentView, EitherView, actor_of, answer, check_reason, key_of, read
+from reviewhub.api.base import (
+    AgentView,
+    EitherView,
+    actor_of,
+    answer,
+    answer_with,
+    check_reason,
+    key_of,
+    read,
+)
 from reviewhub.checkpoints.blame import blame
 from reviewhub.checkpoints.difference import difference
 from reviewhub.checkpoints.find import find
 from reviewhub.checkpoints.history import history
-from reviewhub.checkpoints.load import field_digests, load
+from reviewhub.checkpoints.load import field_digests, load_state
 from reviewhub.checkpoints.queries import for_key, of_run, removed_of
 from reviewhub.core.errors import Invalid
 from reviewhub.gates.checkpoint import checkpoint as save_checkpoint
@@ -85,7 +94,7 @@ class OneCheckpoint(AgentView):
         with setting_aside():
             if how == "fields":
                 return answer(checkpoint_out(row, fields=field_digests(row)))
-            return answer(checkpoint_out(row, state=load(row)))
+            return answer_with(checkpoint_out(row), "state", load_state(row).raw)
 
 
 class Differences(AgentView):
