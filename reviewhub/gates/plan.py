@@ -11,6 +11,7 @@ from reviewhub_agents import canonical, wire
 from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
+from reviewhub.checkpoints.emptied import or_removed
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Invalid
 from reviewhub.core.idempotency import claim
@@ -54,7 +55,8 @@ def plan(*, run: Run, body: wire.PlanBody, key: str, actor: Actor) -> PlanVersio
     with transaction.atomic(durable=True):
         kept = claim(scope=f"plan:{run.pk}", key=key, body_digest=canonical.body_digest(asked))
         if kept.answer is not None:
-            return of_id(uuid.UUID(kept.answer))
+            with or_removed(run.pk):
+                return of_id(uuid.UUID(kept.answer))
         branch = lock_branch(branch_id)
         check(branch, body.epoch)
         still_may(actor, Action.RUN_WRITE, Target(workspace_id=run.workspace_id, agent_id=run.agent_id))

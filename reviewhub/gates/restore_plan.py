@@ -10,6 +10,7 @@ from reviewhub_agents import canonical, wire
 from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.permissions import Action
 from reviewhub.audit.record import record
+from reviewhub.checkpoints.emptied import or_removed
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Invalid
 from reviewhub.core.idempotency import claim
@@ -53,7 +54,8 @@ def restore_plan(
     with transaction.atomic(durable=True):
         kept = claim(scope=scope, key=key, body_digest=canonical.body_digest(body.to_tree()))
         if kept.answer is not None:
-            return of_id(uuid.UUID(kept.answer))
+            with or_removed(run.pk):
+                return of_id(uuid.UUID(kept.answer))
         branch = lock_branch(branch_id)
         check_open(branch)
         still_may(actor, Action.PLAN_RESTORE, run_target(run))

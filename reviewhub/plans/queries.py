@@ -47,7 +47,7 @@ def of_number(run_id: uuid.UUID, number: int) -> PlanVersion:
 
 
 def of_id(version_id: uuid.UUID) -> PlanVersion:
-    """A version that was written. Raises NotFound when it was removed with its run's states."""
+    """A version that was written. Raises NotFound when it is gone with its run's states."""
     found = PlanVersion.objects.select_related("branch").filter(pk=version_id).first()
     if found is None:
         raise NotFound("This version of the plan was removed with the states of its run.")

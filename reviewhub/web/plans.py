@@ -12,6 +12,7 @@ from django.shortcuts import redirect
 from reviewhub_agents import wire
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed
+from reviewhub.checkpoints.emptied import or_removed
 from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError
 from reviewhub.core.idempotency import check_key
 from reviewhub.gates.restore_plan import restore_plan
@@ -52,7 +53,8 @@ class Place:
 
 def _find(caller: MemberCaller, run_id: uuid.UUID, version: int) -> tuple[Shown, Target]:
     row, target = find(caller, run_id)
-    return Shown(run=row, version=of_number(row.pk, version)), target
+    with or_removed(row.pk):
+        return Shown(run=row, version=of_number(row.pk, version)), target
 
 
 @page(Action.RUN_READ, of=_find)

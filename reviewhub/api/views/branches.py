@@ -14,6 +14,7 @@ from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.permissions import Action
 from reviewhub.api.base import AgentView, actor_of, answer, key_of, read
+from reviewhub.checkpoints.emptied import or_removed
 from reviewhub.core.errors import Invalid
 from reviewhub.gates.enter import enter
 from reviewhub.gates.fail import fail
@@ -135,7 +136,8 @@ class Records(AgentView):
     def get(self, request: Request, branch: uuid.UUID, key: str) -> HttpResponse:
         """The remembered value."""
         found = self.branch(request, branch, Action.RUN_READ)
-        row = record_of(branch=found, key=key)
+        with or_removed(found.run_id):
+            row = record_of(branch=found, key=key)
         return answer(wire.RecordOut(key=row.key, value=canonical.reread(row.value), existed=True))
 
     @extend_schema(request=wire.RecordBody, responses={201: wire.RecordOut, 200: wire.RecordOut})

@@ -12,6 +12,7 @@ from reviewhub_agents import wire
 
 from reviewhub.accounts.permissions import Action
 from reviewhub.api.base import AgentView, PersonView, actor_of, answer, key_of, read, run_of_person
+from reviewhub.checkpoints.emptied import or_removed
 from reviewhub.gates.mark_steps import mark_steps
 from reviewhub.gates.plan import plan
 from reviewhub.gates.present_plans import (
@@ -22,7 +23,9 @@ from reviewhub.gates.present_plans import (
     plan_out,
 )
 from reviewhub.gates.restore_plan import restore_plan
+from reviewhub.plans.models import PlanVersion
 from reviewhub.plans.queries import marks_of, of_number, versions_of
+from reviewhub.runs.models import Run
 
 
 class Plans(AgentView):
@@ -56,7 +59,7 @@ class OnePlan(AgentView):
     def get(self, request: Request, run: uuid.UUID, version: int) -> HttpResponse:
         """One version, its steps as they stand now."""
         found = self.run(request, run, Action.RUN_READ)
-        return answer(plan_out(of_number(found.pk, version)))
+        return answer(plan_out(_version(found, version)))
 
 
 class Marks(AgentView):
@@ -68,7 +71,7 @@ class Marks(AgentView):
     def get(self, request: Request, run: uuid.UUID, version: int) -> HttpResponse:
         """How the steps of a version came to where they are, newest first; `?cursor=`."""
         found = self.run(request, run, Action.RUN_READ)
-        page = marks_of(of_number(found.pk, version), cursor=request.query_params.get("cursor", ""))
+        page = marks_of(_version(found, version), cursor=request.query_params.get("cursor", ""))
         fields: dict[str, Any] = {"items": [mark_out(row) for row in page.rows]}
         if page.next:
             fields["next"] = page.next
@@ -78,7 +81,7 @@ class Marks(AgentView):
     def post(self, request: Request, run: uuid.UUID, version: int) -> HttpResponse:
         """Says how far steps of the version in force are; what stands already changes nothing."""
         found = self.run(request, run, Action.RUN_WRITE)
-        row, body = of_number(found.pk, version), read(request, wire.MarksBody)
+        row, body = _version(found, version), read(request, wire.MarksBody)
         mark_steps(run=found, version=row, body=body, actor=actor_of(request))
         return answer(plan_out(row))
 
@@ -90,7 +93,7 @@ class PlanDifferences(AgentView):
     def get(self, request: Request, run: uuid.UUID, version: int, other_version: int) -> HttpResponse:
         """What differs in the other version: steps added, removed, moved, changed; and assumptions."""
         found = self.run(request, run, Action.RUN_READ)
-        one, other = of_number(found.pk, version), of_number(found.pk, other_version)
+        one, other = _version(found, version), _version(found, other_version)
         return answer(plan_difference_out(plan_difference(one, other)))
 
 
@@ -104,9 +107,15 @@ class RestorePlan(PersonView):
         key, body = key_of(request), read(request, wire.RestorePlanBody)
         row = restore_plan(
             run=found,
-            version=of_number(found.pk, version),
+            version=_version(found, version),
             body=body,
             key=key,
             actor=actor_of(request, caller),
         )
         return answer(plan_out(row), status=201)
+
+
+def _version(run: Run, number: int) -> PlanVersion:
+    """Raises NotFound, StatesRemoved."""
+    with or_removed(run.pk):
+        return of_number(run.pk, number)
