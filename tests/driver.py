@@ -121,6 +121,10 @@ class PersonHttp:
         headers = {"Idempotency-Key": key or secrets.token_hex(8)}
         return _reply(self.client.post(API + path, data, content_type="application/json", headers=headers))
 
+    def put(self, path: str, body: Any) -> Reply:
+        """PUT below the API."""
+        return _reply(self.client.put(API + path, json.dumps(body), content_type="application/json"))
+
     def decide(self, call: Any, type_: str, *, key: str = "", **fields: Any) -> Reply:
         """Answers the request of a call as it was shown in a pause."""
         body = {"type": type_, "version": call.get("version", 1), "digest": call["digest"], **fields}

@@ -135,6 +135,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("standing-approvals", standing.StandingApprovals.as_view()),
     path("standing-approvals/<uuid:standing>/revoke", standing.RevokeStanding.as_view()),
     path("retention", retention.Retention.as_view()),
+    path("retention/rules", retention.Rules.as_view()),
+    path("retention/rules/remove", retention.RemoveRule.as_view()),
     path("retention/dry-run", retention.DryRun.as_view()),
     path("retention/person-data", retention.PersonData.as_view()),
     path("retention/erase", retention.Erase.as_view()),

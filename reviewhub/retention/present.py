@@ -28,7 +28,7 @@ def retention_out(workspace_id: uuid.UUID) -> wire.RetentionOut:
     holds = Hold.objects.filter(run__workspace_id=workspace_id).select_related("run")
     return wire.RetentionOut(
         default=default_limits().words,
-        rules=[_rule(row) for row in rules.order_by("agent__name", "run_class")],
+        rules=[rule_out(row) for row in rules.order_by("agent__name", "run_class")],
         held=[
             wire.HeldRun(run=one.run_id, title=one.run.title, hold=kept_out(one))
             for one in holds.order_by("-created_at")[:MOST]
@@ -88,7 +88,8 @@ def kept_out(one: Hold | Pin) -> wire.KeptOut:
     return wire.KeptOut(reason=one.reason, by=one.by_name, since=one.created_at)
 
 
-def _rule(row: RetentionRule) -> wire.RuleOut:
+def rule_out(row: RetentionRule) -> wire.RuleOut:
+    """A rule, without the limits that are not set."""
     limits = as_limits(row)
     fields: dict[str, Any] = {
         name: value for name in Limits.__dataclass_fields__ if (value := getattr(limits, name)) is not None

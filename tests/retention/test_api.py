@@ -102,3 +102,44 @@ def test_an_admin_erases_and_nobody_else(agent: AgentHttp, cast: Cast) -> None:
     assert alice.post("/retention/erase", body).ok() == {"runs": 1}
     assert alice.get(f"/runs/{run}/retention").ok()["erased_at"]
     assert alice.post("/retention/erase", body).status == 404
+
+
+def test_admins_set_and_remove_rules(agent: AgentHttp, cast: Cast) -> None:
+    alice = PersonHttp(cast.alice)
+    named = {"agent": "Support agent", "run_class": "nightly"}
+    said = named | {"delete_days": 7, "base": 0}
+    made = alice.put("/retention/rules", said).ok()
+    assert (made["agent"], made["run_class"], made["delete_days"], made["version"]) == (
+        "Support agent",
+        "nightly",
+        7,
+        1,
+    )
+    assert "keep_last" not in made and made["by"] == "Alice"
+    again = alice.put("/retention/rules", said)
+    assert (again.status, again.code) == (409, "changed")
+    other = alice.put("/retention/rules", named | {"keep_last": 3, "base": 1}).ok()
+    assert (other["says"], other["version"]) == ("keep the last 3 of each branch", 2)
+    assert alice.get("/retention").ok()["rules"] == [other]
+    assert alice.post("/retention/rules/remove", named | {"base": 1}).status == 409
+    assert alice.post("/retention/rules/remove", named | {"base": 2}).status == 204
+    assert alice.post("/retention/rules/remove", named | {"base": 0}).status == 404
+    assert alice.get("/retention").ok()["rules"] == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "status"),
+    [
+        ({"keep_last": 0}, 422),
+        ({"max_age_days": 36_501}, 422),
+        ({"max_age_days": -1}, 422),
+        ({"keep_last": "5"}, 422),
+        ({"run_class": "No such class"}, 422),
+        ({"agent": "Nobody"}, 404),
+        ({"forever": True}, 422),
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused(cast: Cast, wrong: dict[str, Any], status: int) -> None:
+    alice = PersonHttp(cast.alice)
+    assert alice.put("/retention/rules", {"base": 0} | wrong).status == status
+    assert alice.get("/retention").ok()["rules"] == []

@@ -30,6 +30,27 @@ class RuleOut(Wire):
     since: Time
 
 
+class RuleNamed(Wire):
+    """Which rule: that of an agent (by its name) or of all, for a class of runs or for all (""). `base` is its version.
+
+    0 is the version of a rule that is not there yet.
+    """
+
+    agent: Name | None = None
+    run_class: Label = ""
+    base: Count
+
+
+class RuleBody(RuleNamed):
+    """`PUT /retention/rules`: how long is kept. A limit that is not given is none; without any, all is kept."""
+
+    keep_last: Positive | None = None
+    max_age_days: Count | None = None
+    thin_days: Count | None = None
+    decided_days: Count | None = None
+    delete_days: Count | None = None
+
+
 class HeldRun(Wire):
     """A run of which nothing is removed."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import fields
 
 from django.db import transaction
 from django.http import HttpResponse, HttpResponseBase
@@ -10,14 +11,19 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from reviewhub_agents import wire
 
+from reviewhub.accounts.models import Agent
 from reviewhub.accounts.permissions import Action, Caller, Target, require
 from reviewhub.api.authentication import caller_of
 from reviewhub.api.base import PersonView, actor_of, answer, read, run_of_person
 from reviewhub.api.views.exports import LINES, streamed
+from reviewhub.core.errors import NotFound
 from reviewhub.retention.erase import erase
 from reviewhub.retention.forecast import look
 from reviewhub.retention.person_data import export_subject
-from reviewhub.retention.present import dry_run_out, retention_out, run_retention_out
+from reviewhub.retention.present import dry_run_out, retention_out, rule_out, run_retention_out
+from reviewhub.retention.rules import Limits
+from reviewhub.retention.set_rule import set_rule
+from reviewhub.runs.models import RetentionRule
 
 
 class WorkspaceView(PersonView):
@@ -37,6 +43,30 @@ class Retention(WorkspaceView):
     def get(self, request: Request) -> HttpResponse:
         """The rules in force, the runs under hold, and those that retention cannot go through."""
         return answer(retention_out(self.allowed(request, Action.RETENTION_READ).workspace_id))
+
+
+class Rules(WorkspaceView):
+    """`PUT /retention/rules`"""
+
+    @extend_schema(request=wire.RuleBody, responses=wire.RuleOut)
+    def put(self, request: Request) -> HttpResponse:
+        """Makes or changes the rule of an agent, or of all, for a class of runs, or for all."""
+        caller, body = self.allowed(request, Action.RETENTION_EDIT), read(request, wire.RuleBody)
+        limits = Limits(**{each.name: getattr(body, each.name) for each in fields(Limits)})
+        row = _set(request, caller, body, limits)
+        assert row is not None
+        return answer(rule_out(row))
+
+
+class RemoveRule(WorkspaceView):
+    """`POST /retention/rules/remove`"""
+
+    @extend_schema(request=wire.RuleNamed, responses={204: None})
+    def post(self, request: Request) -> HttpResponse:
+        """Takes a rule away; those that are left, or the default, say how long is kept."""
+        caller, body = self.allowed(request, Action.RETENTION_EDIT), read(request, wire.RuleNamed)
+        _set(request, caller, body, None)
+        return HttpResponse(status=204)
 
 
 class DryRun(WorkspaceView):
@@ -94,3 +124,23 @@ class Erase(WorkspaceView):
             actor=actor_of(request, caller),
         )
         return answer(wire.EraseOut(runs=done.runs))
+
+
+def _set(
+    request: Request, caller: Caller, body: wire.RuleNamed, limits: Limits | None
+) -> RetentionRule | None:
+    return set_rule(
+        workspace_id=caller.workspace_id,
+        agent_id=None if body.agent is None else _agent(caller.workspace_id, body.agent),
+        run_class=body.run_class,
+        limits=limits,
+        base=body.base,
+        actor=actor_of(request, caller),
+    )
+
+
+def _agent(workspace_id: uuid.UUID, name: str) -> uuid.UUID:
+    found = Agent.objects.filter(workspace_id=workspace_id, name=name).values_list("pk", flat=True).first()
+    if found is None:
+        raise NotFound("There is no such agent.")
+    return found
