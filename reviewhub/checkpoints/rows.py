@@ -253,11 +253,17 @@ def _read_part(raw: Any, lines: Iterator[str]) -> Part:
 
 def _path(raw: Any) -> Path:
     if isinstance(raw, str):
-        return (raw,)
+        return (_name(raw),)
     field, member = raw
-    if not isinstance(field, str) or not isinstance(member, str):
+    return (_name(field), _name(member))
+
+
+def _name(raw: Any) -> str:
+    """A name that a state can have: no text holds U+0000 or half a character, and no hash can be made of them."""
+    if not isinstance(raw, str) or "\0" in raw:
         raise BrokenCheckpoint
-    return (field, member)
+    raw.encode()
+    return raw
 
 
 def _count(raw: Any) -> int:

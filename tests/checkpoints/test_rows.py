@@ -268,6 +268,11 @@ def test_a_bomb_does_not_go_off(claims_its_size: bool) -> None:
         '[["[","a",-1,0]]',
         '[["[","a",0,0,true]]',
         '[["[","a",0,0,3]]\n1\n2',
+        '[["[","a",0,0,' + "9" * 30 + "]]\n1",
+        '[["=","\\ud800"]]\n1',
+        '[["=",["a","\\udfff"]]]\n1',
+        '[["=","a\\u0000"]]\n1',
+        "[" * 100_000,
     ],
 )
 def test_a_text_that_is_no_row_is_refused(text: str) -> None:
