@@ -9,20 +9,24 @@ from typing import Literal, TypeAlias
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical import Tree
 
-_Step: TypeAlias = tuple[Literal["set", "insert", "remove"], str, Tree]
+Step: TypeAlias = tuple[Literal["set", "insert", "remove"], str, Tree]
 # Above this product of lengths the best alignment of two lists costs more than it tells.
 _MAX_ALIGNMENT = 40_000
 
 
-def compare(old: Tree, new: Tree) -> list[_Step]:
+def compare(old: Tree, new: Tree, *, is_fine: bool = False) -> list[Step]:
     """Steps (op, path, value) that make `new` of `old` when taken in order.
+
+    Args:
+        is_fine: whether only single values are put, and what did not change inside of an object or list is in no
+            step, even where its new value as a whole would be shorter to read.
 
     Raises:
         ValueError: the two are not both objects, or both lists.
     """
     if not _same_kind(old, new):
         raise ValueError("only two objects, or two lists, can be compared")
-    return list(_inside(old, new, ""))
+    return list(_inside(old, new, "", is_fine=is_fine))
 
 
 def _same_kind(old: Tree, new: Tree) -> bool:
@@ -31,29 +35,29 @@ def _same_kind(old: Tree, new: Tree) -> bool:
     )
 
 
-def _at(old: Tree, new: Tree, path: str) -> list[_Step]:
-    """Steps for one place: inside it as long as that is shorter to read than the new value as a whole."""
+def _at(old: Tree, new: Tree, path: str, *, is_fine: bool) -> list[Step]:
+    """Steps for one place: inside it as long as that is shorter to read than the new value as a whole, or as asked."""
     if old == new:
         return []
-    whole: list[_Step] = [("set", path, new)]
+    whole: list[Step] = [("set", path, new)]
     if not _same_kind(old, new):
         return whole
-    inside = list(_inside(old, new, path))
-    return inside if _length(inside) < _length(whole) else whole
+    inside = list(_inside(old, new, path, is_fine=is_fine))
+    return inside if is_fine or _length(inside) < _length(whole) else whole
 
 
-def _length(steps: list[_Step]) -> int:
+def _length(steps: list[Step]) -> int:
     return sum(len(path) + len(canonical.dumps(value)) + 10 for _, path, value in steps)
 
 
-def _inside(old: Tree, new: Tree, path: str) -> Iterator[_Step]:
+def _inside(old: Tree, new: Tree, path: str, *, is_fine: bool) -> Iterator[Step]:
     if isinstance(old, dict) and isinstance(new, dict):
-        yield from _objects(old, new, path)
+        yield from _objects(old, new, path, is_fine=is_fine)
     elif isinstance(old, list) and isinstance(new, list):
-        yield from _lists(old, new, path)
+        yield from _lists(old, new, path, is_fine=is_fine)
 
 
-def _objects(old: dict[str, Tree], new: dict[str, Tree], path: str) -> Iterator[_Step]:
+def _objects(old: dict[str, Tree], new: dict[str, Tree], path: str, *, is_fine: bool) -> Iterator[Step]:
     for name in sorted({*old, *new}):
         place = f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
         if name not in new:
@@ -61,17 +65,17 @@ def _objects(old: dict[str, Tree], new: dict[str, Tree], path: str) -> Iterator[
         elif name not in old:
             yield "set", place, new[name]
         else:
-            yield from _at(old[name], new[name], place)
+            yield from _at(old[name], new[name], place, is_fine=is_fine)
 
 
-def _lists(old: list[Tree], new: list[Tree], path: str) -> Iterator[_Step]:
+def _lists(old: list[Tree], new: list[Tree], path: str, *, is_fine: bool) -> Iterator[Step]:
     """Equal parts are left alone; indexes count what the steps before have made of the list."""
     shift = 0
     for old_from, old_to, new_from, new_to in _blocks(old, new):
         paired = min(old_to - old_from, new_to - new_from)
         for offset in range(paired):
             place = f"{path}/{new_from + offset}"
-            yield from _at(old[old_from + offset], new[new_from + offset], place)
+            yield from _at(old[old_from + offset], new[new_from + offset], place, is_fine=is_fine)
         for position in range(new_from + paired, new_to):
             yield "insert", f"{path}/{position}", new[position]
         for _ in range(old_from + paired, old_to):

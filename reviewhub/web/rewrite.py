@@ -28,7 +28,7 @@ from reviewhub.checkpoints.fork import beginning
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.tree import State
 from reviewhub.core.changes import parse_changes
-from reviewhub.core.display.masking import masked
+from reviewhub.core.display.masking import masked, write_only_paths
 from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError, TooLarge
 from reviewhub.core.limits import limits, parse_sent
 from reviewhub.gates.consequences import consequences
@@ -37,13 +37,17 @@ from reviewhub.gates.rewrite import rewrite as rewrite_run
 from reviewhub.web.access import actor, page
 from reviewhub.web.checkpoints import about, find, number_in, read_state, touched
 from reviewhub.web.differing import MOST, MOST_BYTES, listed
+from reviewhub.web.field import escaped
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.looks import find as find_look
 from reviewhub.web.plan_view import base_of
+from reviewhub.web.raw_edit import open_changes, raw_text
 from reviewhub.web.render import show
 from reviewhub.web.state_fields import MOST_ROWS, Group, by_path, first_field, groups, read
 from reviewhub.web.state_view import Look, hides, look, schema_of
 
+MOST_RAW = 200_000
+"""Bytes of a state that a page still offers as one JSON text to edit."""
 MOST_REASON: Final = 2000
 """Characters of a note that an address hands over."""
 
@@ -62,6 +66,10 @@ class Draft:
     errors: tuple[str, ...] = ()
     groups: list[Group] | None = None
     typed: dict[str, str] = field(default_factory=dict)
+    is_raw: bool = False
+    """Whether the state is edited as JSON, not in fields."""
+    raw: str = ""
+    """The JSON as it was typed, where it cannot be taken."""
 
     @property
     def text(self) -> str:
@@ -100,6 +108,8 @@ def _again(request: HttpRequest, caller: MemberCaller, row: Checkpoint, error: I
         look=_looked_at(caller, row, given),
         errors=tuple(words(error)),
         typed=_typed(given),
+        is_raw=_is_raw(given),
+        raw=given.get("raw", ""),
     )
     return _form(request, caller, row, draft, status=error.status)
 
@@ -111,7 +121,9 @@ def rewrite(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> Http
         given = request.GET
         start, looked = number_in(given.get("from", "0"), "/from"), _looked_at(caller, row, given)
         reason = given.get("reason", "")[:MOST_REASON] if looked else ""
-        draft = Draft(path=given.get("path", ""), start=start, look=looked, reason=reason)
+        draft = Draft(
+            path=given.get("path", ""), start=start, look=looked, reason=reason, is_raw=_is_raw(given)
+        )
         return _form(request, caller, row, draft)
     return _step(request, caller, row)
 
@@ -125,6 +137,7 @@ def _step(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpRe
         path=given.get("path", ""),
         start=number_in(given.get("from", "0"), "/from"),
         look=_looked_at(caller, row, given),
+        is_raw=_is_raw(given),
     )
     if given.get("do") == "confirm":
         return (_correct if draft.look else _confirm)(request, caller, row, draft)
@@ -140,12 +153,16 @@ def _step(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpRe
         return _form(request, caller, row, replace(draft, path=place, start=number_in(first, "/open")))
     if given.get("do") == "preview":
         return _preview(request, caller, row, draft)
+    if given.get("do") in ("fields", "raw"):
+        draft = replace(draft, is_raw=given["do"] == "raw")
     return _form(request, caller, row, draft)
 
 
 def _taken(given: QueryDict, row: Checkpoint, draft: Draft) -> Draft:
     """The draft with the changes that the form's fields mean; or with errors, and as it was filled in."""
     state = _after(row, draft.changes)
+    if "raw" in given:
+        return _taken_raw(given["raw"], row, state, draft)
     _, shown = _shown(row, state, draft)
     removed = frozenset(name[2:] for name in given if name.startswith("r:"))
     found, filled = read(given.dict(), shown, removed)  # type: ignore[arg-type]
@@ -154,16 +171,36 @@ def _taken(given: QueryDict, row: Checkpoint, draft: Draft) -> Draft:
         found += by_path(given.dict())  # type: ignore[arg-type]
     except ValueError as problem:
         errors.append(str(problem))
-    changes = [*draft.changes, *found]
-    if not errors:
-        try:
-            _body(replace(draft, changes=changes, reason=draft.reason or "-"))
-            _after(row, changes)
-        except (Invalid, BadJson, TooLarge) as problem:
-            errors += words(problem) if isinstance(problem, ReviewHubError) else _faults(problem)
+    changed = replace(draft, changes=[*draft.changes, *found])
+    errors = errors or _refused(row, changed)
     if errors:
         return replace(draft, groups=filled, typed=_typed(given)).refused(*errors)
-    return replace(draft, changes=changes)
+    return changed
+
+
+def _taken_raw(raw: str, row: Checkpoint, state: State, draft: Draft) -> Draft:
+    """The draft with the changes that the edited JSON means; or with errors, and the JSON as it was typed."""
+    try:
+        found = open_changes(raw, state.text, write_only_paths(schema_of(row), state.text))
+    except BadJson as problem:
+        return replace(draft, raw=raw).refused(*_faults(problem))
+    except ValueError as problem:
+        return replace(draft, raw=raw).refused(str(problem))
+    changed = replace(draft, changes=[*draft.changes, *found])
+    errors = _refused(row, changed)
+    return replace(draft, raw=raw).refused(*errors) if errors else changed
+
+
+def _refused(row: Checkpoint, draft: Draft) -> list[str]:
+    """Why these changes cannot be made; empty when they can."""
+    try:
+        _body(replace(draft, reason=draft.reason or "-"))
+        _after(row, draft.changes)
+    except BadJson as problem:
+        return _faults(problem)
+    except (Invalid, TooLarge) as problem:
+        return words(problem)
+    return []
 
 
 def _preview(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft) -> HttpResponse:
@@ -273,18 +310,24 @@ def _looked_at(caller: MemberCaller, row: Checkpoint, given: QueryDict) -> str:
 def _form(
     request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft, status: int = 200
 ) -> HttpResponse:
+    found = None
     if not draft.look:
         try:
-            consequences(row)
+            found = consequences(row)
         except Conflict as over:
             return _over(request, caller, row, draft, over)
     context = about(caller, row) | {
         "draft": draft,
+        "touched": touched(found) if found else None,
         "errors": list(draft.errors),
         "plan_version": _plan_version(row),
     }
     try:
         state = _after(row, draft.changes)
+        context["can_raw"] = state.size <= MOST_RAW
+        if draft.is_raw and context["can_raw"]:
+            context["raw"] = draft.raw or _raw(row, state)
+            return show(request, caller, "web/rewrite.html", context, nav="runs", status=status)
         place, shown = _shown(row, state, draft)
         parts = draft.groups if draft.groups is not None else shown
         context |= {"look": place, "groups": parts, "first_field": first_field(parts)}
@@ -317,6 +360,15 @@ def _when(conflict: Conflict | None) -> datetime | None:
 def _shown(row: Checkpoint, state: State, draft: Draft) -> tuple[Look, list[Group]]:
     place = look(state, path=draft.path, start=draft.start, schema=schema_of(row), most_rows=MOST_ROWS)
     return place, groups(state, place)
+
+
+def _raw(row: Checkpoint, state: State) -> str:
+    """The whole state as JSON to edit, each secret replaced by a word that stands for it."""
+    return escaped(raw_text(state.text, write_only_paths(schema_of(row), state.text)))
+
+
+def _is_raw(given: QueryDict) -> bool:
+    return given.get("mode") == "raw"
 
 
 def _after(row: Checkpoint, changes: list[Tree]) -> State:

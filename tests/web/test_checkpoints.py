@@ -293,6 +293,48 @@ def test_a_person_rewrites_and_is_told_what_stays_done(cast: Cast, as_: As, agen
     assert made.reason == "wrong amount"
 
 
+def test_the_whole_state_is_edited_as_json(cast: Cast, as_: As, agent: AgentHttp) -> None:
+    agent.put("/tools/refund", {"effect": "once"}).ok(200, 201)
+    run = agent.run()["id"]
+    kept = (
+        '{"amount":1240.00,"big":12345678901234567890,"log":[{"api_key":"KEY","n":1},{"n":1E2}],"odd":"\u202e"}'
+    ).replace("KEY", SECRET)
+    first = agent.post(f"/runs/{run}/checkpoints", raw=f'{{"state":{kept}}}'.encode()).ok(201)
+    (done,) = agent.pause(run, call()).ok(201)["tool_calls"]
+    PersonHttp(cast.bob).decide(done, "approve").ok()
+    agent.consume(done).ok()
+    agent.outcome(done).ok()
+    client = as_(cast.bob)
+    address = f"/northwind/checkpoints/{first['id']}/rewrite"
+    shown = client.get(f"{address}?mode=raw").content.decode()
+    assert "Already done, will not be undone" in shown, "told before anything is written"
+    assert SECRET not in shown and "\u202e" not in shown
+    form = form_of(shown) | {"reason": "wrong amount"}
+    assert '"amount": 1240.00,' in form["raw"] and "1E2" in form["raw"] and r"\u202e" in form["raw"]
+    same = client.post(address, form | {"do": "take"}).content.decode()
+    assert "Your changes" not in same, "what nobody touched is no change"
+    word = re.search('"(•[^"]+)"', form["raw"])
+    assert word
+    for typed, said in (
+        ("{", "/: "),
+        ("[]", "one JSON object"),
+        (form["raw"].replace('"odd": ', f'"more": "{word[1]}", "odd": '), "stays where it is"),
+    ):
+        wrong = client.post(address, form | {"raw": typed, "do": "preview"})
+        assert (wrong.status_code, form_of(wrong.content.decode())["raw"]) == (422, typed)
+        assert said in unescape(wrong.content.decode())
+    edited = form["raw"].replace("1240.00", "1240.10").replace('"n": 1\n', '"n": 7\n')
+    asked = client.post(address, form | {"raw": edited, "do": "preview"}).content.decode()
+    assert "2 values of checkpoint" in asked and SECRET not in asked
+    form = form_of(asked)
+    assert [one["path"] for one in json.loads(form["changes"])] == ["/amount", "/log/0/n"]
+    back = client.post(address, form | {"back": "1"}).content.decode()
+    assert "1240.10" in form_of(back)["raw"], "back to the text, with the changes in it"
+    assert client.post(address, form | {"do": "confirm"}).status_code == 302
+    made = Checkpoint.objects.get(branch__fork_of=first["id"])
+    assert load(made) == kept.replace("1240.00", "1240.10").replace('"n":1}', '"n":7}')
+
+
 def test_the_run_page_leads_to_the_rewrite_and_the_fork(
     cast: Cast, as_: As, way: list[dict[str, Any]]
 ) -> None:
