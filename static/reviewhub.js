@@ -361,7 +361,18 @@
     s: () => alone() && answer("respond"),
     q: () => alone() && place && visit(`${place.dataset.href}?mode=ask`),
     c: () => alone() && claim(),
+    w: () => alone() && place && visit(place.dataset.run),
   };
+  // A run's timeline: the keyboard goes from line to line, Enter opens the one it is at.
+  const walk = (step) => {
+    const all = $$("#timeline .cpt__a");
+    const at = all.indexOf(document.activeElement);
+    const from = at < 0 ? all.findIndex((one) => one.hasAttribute("aria-current")) : at;
+    const next = all[Math.min(all.length - 1, Math.max(0, from + step))];
+    next?.focus({ preventScroll: true });
+    next?.scrollIntoView({ block: "nearest" });
+  };
+  const runKeys = { j: () => walk(1), k: () => walk(-1) };
   const alone = () => {
     if (ticks().length) hint(`That key is for one request, and ${ticks().length} are ticked. Esc unticks.`);
     return !ticks().length;
@@ -415,6 +426,7 @@
     else if (key === "/") { const box = $("#q"); box && box.offsetParent ? box.focus() : open("find"); }
     else if (key === "m" && $("#cm")) $("#cm").focus();
     else if ($("#list") && queueKeys[key]) queueKeys[key]();
+    else if ($("#timeline") && runKeys[key]) runKeys[key]();
     else if (/^[a-z0-9]$/.test(key) && $(`[data-key-click="${key}"]`)) $(`[data-key-click="${key}"]`).click();
     else if (/^[a-z]$/.test(key) && $(`[data-key-form="${key}"]`)) { leave(); $(`[data-key-form="${key}"]`).requestSubmit(); }
     else if (/^[a-z]$/.test(key) && $(`[data-key="${key}"]`)) visit($(`[data-key="${key}"]`).href);
