@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from reviewhub.reviews.assurance import OneByOne, check_together, check_words
 from reviewhub.reviews.decide import decide
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import visible
+from reviewhub.reviews.reasons import reasons_of
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.targets import request_target
 from reviewhub.toolcalls.models import CallVersion
@@ -76,6 +77,8 @@ def _page(
         "errors": errors,
         "key": uuid.uuid4(),
         "message": request.POST.get("message", ""),
+        "reasons": reasons_of(caller.workspace_id) if type_ == "reject" else [],
+        "picked": request.POST.get("reason", ""),
     }
     return show(request, caller, "web/bulk.html", context, nav="queue", status=422 if refusal else status)
 
@@ -100,19 +103,20 @@ def send(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     type_, message = given.get("type", ""), text_in(request, "message")
     if _refusal(picks, type_):
         return _page(request, caller)
-    check_words(type_, message)
-    results = [_one(request, caller, pick, type_, message, given.get("key", "")) for pick in picks]
+    said = {"message": message, "reason": text_in(request, "reason") if type_ == "reject" else ""}
+    if not said["reason"]:
+        check_words(type_, message)
+    results = [_one(request, caller, pick, type_, said, given.get("key", "")) for pick in picks]
     done = sum(one.is_done for one in results)
     context = {"results": results, "done": done, "type": type_}
     return show(request, caller, "web/bulk_done.html", context, nav="queue", status=200 if done else 409)
 
 
 def _one(
-    request: HttpRequest, caller: MemberCaller, pick: Pick, type_: str, message: str, key: str
+    request: HttpRequest, caller: MemberCaller, pick: Pick, type_: str, said: Mapping[str, str], key: str
 ) -> Result:
     tree: dict[str, Any] = {"type": type_, "version": canonical.Number(pick.version), "digest": pick.digest}
-    if message:
-        tree["message"] = message
+    tree |= {name: text for name, text in said.items() if text}
     try:
         require(caller, Action.REQUEST_DECIDE, request_target(pick.row))
         out = decide(
