@@ -18,20 +18,33 @@ from reviewhub.reviews.look import lookers
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import Span, newest_event, pending_count, visible
 from reviewhub.reviews.rows import Row
+from reviewhub.reviews.snooze import woken
 
 MOST_ROWS = 200  # more news than that, and reading the list again is cheaper for both sides
 OVERLAP = timedelta(minutes=1)  # a transaction may commit after one that took a later id
 OVERLAP_EVENTS = 100
+AWAY = timedelta(days=1)  # a page that was cut off for longer has missed more than this
 ALL = Span()
 
 
 def missed(caller: MemberCaller, since: int) -> list[uuid.UUID] | None:
-    """Requests that something happened to after event `since`; None when there are too many to list."""
+    """Requests that something happened to after event `since`, and what the caller had put off and is back.
+
+    None when there are too many to list.
+    """
     late = Q(id__gt=since - OVERLAP_EVENTS, at__gt=now() - OVERLAP)
     events = Event.objects.filter(Q(id__gt=since) | late, workspace_id=caller.workspace_id)
     ids = events.exclude(request_id=None).order_by("request_id").values_list("request_id", flat=True)
     found = [one for one in ids.distinct()[: MOST_ROWS + 1] if one is not None]
+    found += _back(caller)
     return None if len(found) > MOST_ROWS else found
+
+
+def _back(caller: MemberCaller) -> list[uuid.UUID]:
+    """What the caller had put off until some time today: a page that was open before does not show it."""
+    at = now()
+    mine = woken(since=at - AWAY, until=at).filter(member=caller.member)
+    return list(mine.values_list("request_id", flat=True)[:MOST_ROWS])
 
 
 def queue_news(

@@ -20,6 +20,7 @@ from reviewhub.audit.models import Event
 from reviewhub.live.hub import RESYNC, Hint, Hub, hub
 from reviewhub.live.looks import Looks
 from reviewhub.live.steps import Steps
+from reviewhub.live.wakes import Wakes
 
 logger = logging.getLogger(__name__)
 
@@ -142,13 +143,14 @@ class Tailer:
 
     def _follow(self, cursor: Cursor) -> None:
         wait = _wait_postgresql if connection.vendor == "postgresql" else _wait_sqlite
-        steps, looks = Steps(), Looks()
+        steps, looks, wakes = Steps(), Looks(), Wakes()
         with wait() as news:
             self.reading.set()
             while not self._stop.is_set():
                 hints = read_new(cursor)
-                seen = looks.look(is_followed=self._hub.is_followed())
-                self._hub.publish([*hints, *steps.look(self._hub.runs()), *seen])
+                is_followed = self._hub.is_followed()
+                unsaid = [*looks.look(is_followed=is_followed), *wakes.look(is_followed=is_followed)]
+                self._hub.publish([*hints, *steps.look(self._hub.runs()), *unsaid])
                 if len(hints) < BATCH:
                     news(self._stop)
 

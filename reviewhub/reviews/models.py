@@ -286,6 +286,7 @@ class Snooze(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["request", "member"], name="snooze_once"),
         ]
+        indexes = [models.Index(fields=["until"], name="snooze_until")]
 
     def __str__(self) -> str:
         return f"until {self.until}"

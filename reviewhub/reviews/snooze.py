@@ -6,6 +6,7 @@ import uuid
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import F, QuerySet
 
 from reviewhub.accounts.acting import still_may
 from reviewhub.accounts.models import Member
@@ -17,6 +18,7 @@ from reviewhub.core.errors import Invalid
 from reviewhub.reviews.kinds import RequestSnoozed, RequestUnsnoozed
 from reviewhub.reviews.lock import check_open, lock_request
 from reviewhub.reviews.models import ReviewRequest, Snooze
+from reviewhub.reviews.states import RequestState
 from reviewhub.reviews.targets import request_target
 
 SPANS = (
@@ -41,6 +43,12 @@ def snoozed_until(row: ReviewRequest, member: Member) -> datetime | None:
     """Until when the member has put the request off; None when it is in their queue."""
     kept = Snooze.objects.filter(request=row, member=member, version=row.version, until__gt=DbNow())
     return kept.values_list("until", flat=True).first()
+
+
+def woken(*, since: datetime, until: datetime) -> QuerySet[Snooze]:
+    """What was put off until a time after `since` and not after `until`, and still waits."""
+    ended = Snooze.objects.filter(until__gt=since, until__lte=until, version=F("request__version"))
+    return ended.filter(request__state=RequestState.PENDING)
 
 
 @transaction.atomic

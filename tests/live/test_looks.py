@@ -14,9 +14,10 @@ from reviewhub.live import news
 from reviewhub.live.consumers import QueueSocket, RequestSocket
 from reviewhub.live.hub import Hub
 from reviewhub.live.looks import LOOK_SECONDS, LOOKED, Looks
+from reviewhub.live.wakes import Wakes
 from reviewhub.reviews.filters import Filters
 from reviewhub.reviews.look import look, look_away, lookers
-from reviewhub.reviews.models import Look, ReviewRequest
+from reviewhub.reviews.models import Look, ReviewRequest, Snooze
 from reviewhub.reviews.queries import Span
 from tests.cast import Cast
 from tests.web.make import waiting
@@ -116,3 +117,30 @@ def test_a_row_beyond_the_page_is_no_new_row(cast: Cast) -> None:
     )
     assert told.count('<li class="row"') == 1
     assert told.count('-eyes" hx-swap-oob') == 3, "cells of every row: it may stand on the page"
+
+
+def test_what_was_put_off_is_told_when_its_time_has_come(cast: Cast) -> None:
+    row, at = waiting(cast.support), [0.0]
+    wakes = Wakes(clock=lambda: at[0])
+
+    def told(*, is_followed: bool = True) -> list[UUID | None]:
+        at[0] += LOOK_SECONDS
+        return [hint.request_id for hint in wakes.look(is_followed=is_followed)]
+
+    put_off = Snooze.objects.create(request=row, member=cast.bob, version=1, until=now() + timedelta(hours=1))
+    assert told() == []
+    Snooze.objects.update(until=now())
+    assert told() == [row.pk]
+    assert told() == []
+    bob = MemberCaller(cast.bob)
+    assert news.missed(bob, 10**9) == [row.pk], "a page that comes back from being cut off is told, too"
+    assert news.missed(MemberCaller(cast.carol), 10**9) == []
+    filters = Filters(awake_for=cast.bob.pk)
+    assert f'id="rq-{row.number}"' in news.queue_news(bob, [row.pk], filters=filters, since=0)
+    assert told(is_followed=False) == []
+    for changed in ({"state": "expired", "decided_at": now()}, {"version": 2}):
+        assert told() == []
+        ReviewRequest.objects.filter(pk=row.pk).update(**{"state": "pending", "decided_at": None} | changed)
+        put_off.until = now()
+        put_off.save()
+        assert told() == [], "decided meanwhile, or another call by now"
