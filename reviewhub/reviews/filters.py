@@ -13,12 +13,15 @@ from reviewhub.accounts.models import Role
 from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.core.clock import DbNow
 from reviewhub.core.words import words_asked
+from reviewhub.reviews.involved import has_hand_in
 from reviewhub.reviews.models import Review, ReviewRequest, Snooze
 from reviewhub.reviews.states import RequestState
 from reviewhub.runs.models import Words
 from reviewhub.tools.models import Risk
 
 MOST_VALUES = 60  # of one filter
+FOUR_EYES = '"four_eyes":true'
+"""How a stored requirement says it; inside of its texts the quotes would be escaped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +29,7 @@ class Needed:
     """Whose answer is looked for: of a member, with their own teams and those of whoever lent them votes."""
 
     member_id: uuid.UUID
+    email: str
     team_ids: frozenset[uuid.UUID]
     is_manager: bool
 
@@ -89,6 +93,7 @@ def needs_of(caller: MemberCaller) -> Needed:
     role = caller.member.role
     return Needed(
         member_id=caller.member.pk,
+        email=caller.member.person.email,
         team_ids=caller.team_ids | caller.lent_team_ids if role in DECIDING_ROLES else frozenset(),
         is_manager=role == Role.MANAGER,
     )
@@ -147,13 +152,15 @@ def _uuid(text: str) -> uuid.UUID | None:
 
 
 def _needs(who: Needed) -> Q:
-    """It asks one of their teams (or the managers) now, there is time, and they have not said anything to it yet."""
+    """It asks one of their teams (or the managers) now, there is time, they have not said anything to it yet, and four
+    eyes do not keep them from approving it."""
     asked = Q(asks_managers=True) if who.is_manager else Q(pk__in=[])
     for team in sorted(who.team_ids):
         asked |= Q(asks__contains=f" {team} ")
     voted = Review.objects.filter(request=OuterRef("pk"), member_id=who.member_id, voided_at__isnull=True)
     in_time = Q(deadline_at__isnull=True) | Q(deadline_at__gt=DbNow())
-    return Q(asked, in_time, ~Exists(voted), state=RequestState.PENDING)
+    barred = Q(requirement__contains=FOUR_EYES) & has_hand_in(who.member_id, who.email)
+    return Q(asked, in_time, ~Exists(voted), ~barred, state=RequestState.PENDING)
 
 
 def named(**teams: object) -> Exists:

@@ -7,15 +7,18 @@ import unicodedata
 from urllib.parse import unquote
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from reviewhub.accounts.models import AgentKey, Member
+from reviewhub.audit.models import Event
 from reviewhub.checkpoints.forked_by import forked_by
 from reviewhub.policies.requirement import Requirement
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.rules import Involved
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import CallVersion
+
+_EDGE = r"""[\s<>(),;:"'\[\]]"""
 
 
 def involved(row: ReviewRequest, required: Requirement) -> Involved:
@@ -53,6 +56,36 @@ def _plain(text: str) -> str:
         text = read
     letters = unicodedata.normalize("NFKC", text).replace('"', "")
     return "".join(char for char in letters if unicodedata.category(char) != "Cf").casefold()
+
+
+def has_hand_in(member_id: UUID, email: str) -> Q:
+    """The same as a condition on requests, for lists: whether this member has a hand in it.
+
+    An address in odd letters and a fork further back than the request's own branch are not looked for: such a request
+    stays in the list, and the answer is refused by `involved`.
+    """
+    good = (
+        Q(revoked_at__isnull=True)
+        | Q(revoked_at__gte=OuterRef("run__created_at"))
+        | Q(pk=OuterRef("run__key_id"))
+    )
+    keys = AgentKey.objects.filter(good, agent_id=OuterRef("agent_id"), made_by_id=member_id)
+    edits = CallVersion.objects.filter(
+        tool_call_id=OuterRef("tool_call_id"),
+        version__lte=OuterRef("version"),
+        author_kind="person",
+        author_id=member_id,
+    )
+    acts_for = Q(run__on_behalf_of__iregex=rf"(^|{_EDGE}){re.escape(email)}($|{_EDGE})")
+    forks = Event.objects.filter(
+        workspace_id=OuterRef("workspace_id"),
+        subject_id=OuterRef("branch_id"),
+        kind="checkpoint.forked",
+        actor_kind="person",
+        actor_id=member_id,
+    )
+    began = Q(run__started_by_id=member_id) | Q(agent__owner_id=member_id)
+    return began | Exists(keys) | Exists(edits) | Exists(forks) | acts_for
 
 
 def _keys_made_by(run: Run) -> frozenset[UUID]:

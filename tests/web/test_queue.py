@@ -8,10 +8,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from reviewhub.accounts.models import Member
+from reviewhub.accounts.models import AgentKey, Member
 from reviewhub.core.clock import now
-from reviewhub.reviews.models import Review, ReviewRequest
+from reviewhub.reviews.models import RejectReason, Review, ReviewRequest
+from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.share import share
+from reviewhub.runs.models import Run
+from reviewhub.toolcalls.models import CallVersion
 from reviewhub.tools.models import Tool
 from tests.cast import Cast, make_test_agent
 from tests.web.make import waiting
@@ -224,6 +227,27 @@ def test_needs_me_is_what_nobody_but_i_and_my_teams_can_bring_on(cast: Cast, as_
     assert needs(cast.bob) == [str(open_.number), str(voted.number)]
 
 
+def test_what_four_eyes_keep_from_me_does_not_need_me(cast: Cast, as_: As) -> None:
+    rows = [waiting(cast.support) for _ in range(6)]
+    began, edited, acts, _, theirs, two_hands = rows
+    for row in rows[:5]:
+        stored = Stored.model_validate_json(row.requirement)
+        eyes = stored.requirement.model_copy(update={"four_eyes": True})
+        row.requirement = stored.model_copy(update={"requirement": eyes}).model_dump_json()
+        row.save()
+    for row in (began, two_hands):
+        Run.objects.filter(pk=row.run_id).update(started_by=cast.bob)
+    CallVersion.objects.filter(tool_call=edited.tool_call).update(author_kind="person", author_id=cast.bob.pk)
+    Run.objects.filter(pk=acts.run_id).update(on_behalf_of=f"Bob <{cast.bob.person.email}>")
+    Run.objects.filter(pk=theirs.run_id).update(on_behalf_of=f"not{cast.bob.person.email}")
+    needed = {int(number) for number in numbers(get(as_(cast.bob), "/northwind/queue?me=1"))}
+    assert needed == {row.number for row in rows[3:]}, "not my name, or no four eyes"
+    AgentKey.objects.create(
+        workspace=cast.workspace, agent=rows[3].agent, name="k", prefix="p", key_hash="h", made_by=cast.bob
+    )
+    assert numbers(get(as_(cast.bob), "/northwind/queue?me=1")) == [str(two_hands.number)]
+
+
 def test_a_claim_that_ran_out_is_nobodys(cast: Cast, as_: As) -> None:
     row = waiting(cast.support)
     row.claimed_by, row.claimed_until = cast.alice, now() - timedelta(seconds=1)
@@ -260,3 +284,14 @@ def test_bulk_approves_what_it_showed_whole(cast: Cast, as_: As) -> None:
         assert answer.status_code == 422
         assert f"Not everything of #{long.number}" in answer.content.decode()
     assert not ReviewRequest.objects.exclude(state="pending").exists()
+
+
+def test_bulk_rejects_with_a_preset_reason(cast: Cast, as_: As) -> None:
+    RejectReason.objects.create(workspace=cast.workspace, name="Too much", text="Refund less.", place=1)
+    rows = [waiting(cast.support), waiting(cast.support)]
+    given = {"type": "reject", "pick": [f"{row.number}:1:{row.digest}" for row in rows], "key": "k"}
+    assert "Too much" in as_(cast.bob).post("/northwind/queue/bulk", given).content.decode()
+    assert as_(cast.bob).post("/northwind/queue/bulk/send", given).status_code == 422, "no words at all"
+    as_(cast.bob).post("/northwind/queue/bulk/send", given | {"reason": "Too much", "message": "Half of it."})
+    told = list(Review.objects.values_list("verdict", "message"))
+    assert told == [("reject", "Refund less.\n\nHalf of it.")] * 2
