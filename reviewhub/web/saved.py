@@ -15,11 +15,13 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 
 from reviewhub.accounts.models import SavedView
-from reviewhub.accounts.permissions import Action, MemberCaller, Target, require
+from reviewhub.accounts.permissions import Action, MemberCaller, Target, require, scope_of
 from reviewhub.accounts.queries import views_of
 from reviewhub.accounts.remove_view import remove_view
 from reviewhub.accounts.save_view import READS, save_view
 from reviewhub.core.errors import Invalid
+from reviewhub.reviews.filters import filters_of
+from reviewhub.reviews.queries import counts as counts_of
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import words
 
@@ -58,11 +60,17 @@ KEPT: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Saved:
-    """A member's views of one page, and what the page shows now."""
+    """A member's views of one page, how much each finds (empty where that is not counted), and what the page shows."""
 
     page: str
     query: str
     views: list[SavedView]
+    counts: list[str]
+
+    @property
+    def counted(self) -> list[tuple[SavedView, str]]:
+        """Each view with how much it finds."""
+        return list(zip(self.views, self.counts, strict=True))
 
     @property
     def on(self) -> SavedView | None:
@@ -76,8 +84,15 @@ class Saved:
 
 
 def saved(caller: MemberCaller, page: str, given: QueryDict) -> Saved:
-    """The caller's views of `page` (one of SavedView.Page), seen from an address with these parameters; one query."""
-    return Saved(page=page, query=kept(page, dict(given.lists())), views=views_of(caller.member, page))
+    """The caller's views of `page` (one of SavedView.Page), seen from an address with these parameters; two queries."""
+    views = views_of(caller.member, page)
+    counts = [""] * len(views) if page != SavedView.Page.QUEUE else _counts(caller, views)
+    return Saved(page=page, query=kept(page, dict(given.lists())), views=views, counts=counts)
+
+
+def _counts(caller: MemberCaller, views: Sequence[SavedView]) -> list[str]:
+    filters = [filters_of(parse_qs(view.query), caller=caller) for view in views]
+    return counts_of(scope_of(caller), filters)
 
 
 def kept(page: str, given: Mapping[str, Sequence[str]]) -> str:

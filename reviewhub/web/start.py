@@ -13,7 +13,7 @@ from django.shortcuts import redirect
 from reviewhub.accounts.lent import lent_to
 from reviewhub.accounts.models import Agent, AgentKey, Role, SavedView, Team
 from reviewhub.accounts.permissions import Action, MemberCaller, scope_of
-from reviewhub.accounts.queries import deciders_of, views_of
+from reviewhub.accounts.queries import deciders_of
 from reviewhub.audit.lag import lag
 from reviewhub.core.clock import now
 from reviewhub.reviews.filters import Filters, needs_of
@@ -23,6 +23,7 @@ from reviewhub.tools.models import Tool
 from reviewhub.web.access import page
 from reviewhub.web.queue import used_up
 from reviewhub.web.render import show
+from reviewhub.web.saved import saved
 
 SHOWN = 5
 
@@ -61,7 +62,7 @@ def start(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "lanes": lanes,
         "chores": _chores(caller) if caller.member.role == Role.ADMIN else [],
         "used_up": used_up(scope_of(caller)),
-        "views": views_of(caller.member, SavedView.Page.QUEUE),
+        "views": saved(caller, SavedView.Page.QUEUE, request.GET).counted,
         "lent": lent_to(caller.member),
         "today": votes_today(caller.member, at),
         "sealing": lag(caller.workspace_id).problem if caller.member.role != Role.REVIEWER else "",

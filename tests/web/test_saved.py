@@ -1,16 +1,20 @@
 """Saved views: kept the same way whoever writes the address, one's own, and only of pages that one may read."""
 
+import re
 from collections.abc import Callable
 from urllib.parse import parse_qs
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from reviewhub.accounts import save_view as verb
 from reviewhub.accounts.models import Member, SavedView
 from reviewhub.audit.models import Event
 from reviewhub.web.saved import kept
 from tests.cast import Cast
+from tests.web.make import waiting
 
 As = Callable[[Member], Client]
 
@@ -31,6 +35,28 @@ def test_a_view_keeps_what_narrows_in_one_order(given: str, query: str) -> None:
 
 def save(client: Client, name: str, query: str, page: str = "queue") -> int:
     return client.post("/northwind/views/save", {"name": name, "query": query, "page": page}).status_code
+
+
+def test_a_view_says_how_much_it_finds_in_one_query_for_all(cast: Cast, as_: As) -> None:
+    waiting(cast.support, risk="low")
+    waiting(cast.support)
+    waiting(cast.finance, risk="low")
+    bob = as_(cast.bob)
+
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            shown = bob.get("/northwind/queue").content.decode()
+        assert re.findall(r'class="num mute">([^<]*)</span></a>', shown) == found
+        return len(queries)
+
+    found = ["1"]
+    save(bob, "Low", "risk=low")
+    few = asked()
+    found += ["0", "2"]
+    save(bob, "None", "tool=none")
+    save(bob, "Refunds", "q=refund")
+    assert asked() == few
+    assert '<span class="num mute">2</span>' in bob.get("/northwind/start").content.decode()
 
 
 def test_a_view_is_ones_own_and_marked_where_one_is(cast: Cast, as_: As) -> None:
