@@ -237,7 +237,10 @@ def test_what_four_eyes_keep_from_me_does_not_need_me(cast: Cast, as_: As) -> No
         row.save()
     for row in (began, two_hands):
         Run.objects.filter(pk=row.run_id).update(started_by=cast.bob)
-    CallVersion.objects.filter(tool_call=edited.tool_call).update(author_kind="person", author_id=cast.bob.pk)
+    mine = CallVersion.objects.get(tool_call=edited.tool_call)
+    mine.pk, mine.version, mine.author_kind, mine.author_id = None, 2, "person", cast.bob.pk
+    mine.save(force_insert=True)
+    ReviewRequest.objects.filter(pk=edited.pk).update(version=2)
     Run.objects.filter(pk=acts.run_id).update(on_behalf_of=f"Bob <{cast.bob.person.email}>")
     Run.objects.filter(pk=theirs.run_id).update(on_behalf_of=f"not{cast.bob.person.email}")
     needed = {int(number) for number in numbers(get(as_(cast.bob), "/northwind/queue?me=1"))}

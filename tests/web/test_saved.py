@@ -40,7 +40,7 @@ def save(client: Client, name: str, query: str, page: str = "queue") -> int:
 def test_a_view_says_how_much_it_finds_in_one_query_for_all(cast: Cast, as_: As) -> None:
     waiting(cast.support, risk="low")
     waiting(cast.support)
-    waiting(cast.finance, risk="low")
+    waiting(cast.finance, risk="low", agent="treasury")
     bob = as_(cast.bob)
 
     def asked() -> int:
