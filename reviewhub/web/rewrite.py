@@ -162,7 +162,7 @@ def _taken(given: QueryDict, row: Checkpoint, draft: Draft) -> Draft:
     """The draft with the changes that the form's fields mean; or with errors, and as it was filled in."""
     state = _after(row, draft.changes)
     if "raw" in given:
-        return _taken_raw(given["raw"], row, state, draft)
+        return _taken_raw(str(given["raw"]), row, state, draft)
     _, shown = _shown(row, state, draft)
     removed = frozenset(name[2:] for name in given if name.startswith("r:"))
     found, filled = read(given.dict(), shown, removed)  # type: ignore[arg-type]
