@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounts', '0008_saved_view'),
-        ('reviews', '0012_tool_waits'),
+        ("accounts", "0008_saved_view"),
+        ("reviews", "0012_tool_waits"),
     ]
 
     operations = [
         migrations.AddIndex(
-            model_name='snooze',
-            index=models.Index(fields=['until'], name='snooze_until'),
+            model_name="snooze",
+            index=models.Index(fields=["until"], name="snooze_until"),
         ),
     ]
