@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import uuid
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ from reviewhub.checkpoints.fork import beginning
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.tree import State
 from reviewhub.core.changes import parse_changes
-from reviewhub.core.display.masking import masked, write_only_paths
+from reviewhub.core.display.masking import write_only_paths
 from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError, TooLarge
 from reviewhub.core.limits import limits, parse_sent
 from reviewhub.gates.consequences import consequences
@@ -43,57 +43,14 @@ from reviewhub.web.looks import find as find_look
 from reviewhub.web.plan_view import base_of
 from reviewhub.web.raw_edit import open_changes, raw_text
 from reviewhub.web.render import show
+from reviewhub.web.rewrite_draft import Draft
 from reviewhub.web.state_fields import MOST_ROWS, Group, by_path, first_field, groups, read
-from reviewhub.web.state_view import Look, hides, look, schema_of
+from reviewhub.web.state_view import Look, look, schema_of
 
 MOST_RAW = 200_000
 """Bytes of a state that a page still offers as one JSON text to edit."""
 MOST_REASON: Final = 2000
 """Characters of a note that an address hands over."""
-
-
-@dataclass(frozen=True)
-class Draft:
-    """What a person has put together so far, and the place of the state that they look at."""
-
-    changes: list[Tree] = field(default_factory=list)
-    reason: str = ""
-    plan: str = wire.PlanChoice.KEEP.value
-    path: str = ""
-    start: int = 0
-    look: str = ""
-    """The flagged call that a corrective branch follows; empty for a rewrite."""
-    errors: tuple[str, ...] = ()
-    groups: list[Group] | None = None
-    typed: dict[str, str] = field(default_factory=dict)
-    is_raw: bool = False
-    """Whether the state is edited as JSON, not in fields."""
-    raw: str = ""
-    """The JSON as it was typed, where it cannot be taken."""
-
-    @property
-    def text(self) -> str:
-        """The changes as they travel in the form."""
-        return canonical.dumps(self.changes)
-
-    @property
-    def listed(self) -> list[tuple[int, str, str, str]]:
-        """Each change: its place, what it does, where, and with which value, secrets masked."""
-        return [_told(at, one) for at, one in enumerate(self.changes) if isinstance(one, dict)]
-
-    @property
-    def reason_area(self) -> str:
-        """The reason as the content of a textarea: HTML drops the first line break, so that of the text is kept."""
-        return f"\n{self.reason}"
-
-    @property
-    def value_area(self) -> str:
-        """The value written out so far, the same way."""
-        return f"\n{self.typed.get('value', '')}"
-
-    def refused(self, *errors: str) -> Draft:
-        """The same with reasons why it cannot be taken."""
-        return replace(self, errors=(*self.errors, *errors))
 
 
 def _again(request: HttpRequest, caller: MemberCaller, row: Checkpoint, error: Invalid) -> HttpResponse:
@@ -417,11 +374,3 @@ def _typed(given: QueryDict) -> dict[str, str]:
 
 def _faults(error: BadJson) -> list[str]:
     return [f"{one['path'] or '/'}: {one['message']}" for one in error.errors] or [str(error)]
-
-
-def _told(at: int, one: dict[str, Tree]) -> tuple[int, str, str, str]:
-    path = str(one.get("path"))
-    value = ""
-    if "value" in one:
-        value = "••••••••" if hides(path) else canonical.dumps(masked(canonical.dumps(one["value"])))
-    return at, str(one.get("op")), path, value

@@ -1,0 +1,64 @@
+"""What a person has put together of a rewrite, between two steps of its form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from reviewhub_agents import canonical, wire
+from reviewhub_agents.canonical import Tree
+
+from reviewhub.core.display.masking import masked
+from reviewhub.web.state_fields import Group
+from reviewhub.web.state_view import hides
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a person has put together so far, and the place of the state that they look at."""
+
+    changes: list[Tree] = field(default_factory=list)
+    reason: str = ""
+    plan: str = wire.PlanChoice.KEEP.value
+    path: str = ""
+    start: int = 0
+    look: str = ""
+    """The flagged call that a corrective branch follows; empty for a rewrite."""
+    errors: tuple[str, ...] = ()
+    groups: list[Group] | None = None
+    typed: dict[str, str] = field(default_factory=dict)
+    is_raw: bool = False
+    """Whether the state is edited as JSON, not in fields."""
+    raw: str = ""
+    """The JSON as it was typed, where it cannot be taken."""
+
+    @property
+    def text(self) -> str:
+        """The changes as they travel in the form."""
+        return canonical.dumps(self.changes)
+
+    @property
+    def listed(self) -> list[tuple[int, str, str, str]]:
+        """Each change: its place, what it does, where, and with which value, secrets masked."""
+        return [_told(at, one) for at, one in enumerate(self.changes) if isinstance(one, dict)]
+
+    @property
+    def reason_area(self) -> str:
+        """The reason as the content of a textarea: HTML drops the first line break, so that of the text is kept."""
+        return f"\n{self.reason}"
+
+    @property
+    def value_area(self) -> str:
+        """The value written out so far, the same way."""
+        return f"\n{self.typed.get('value', '')}"
+
+    def refused(self, *errors: str) -> Draft:
+        """The same with reasons why it cannot be taken."""
+        return replace(self, errors=(*self.errors, *errors))
+
+
+def _told(at: int, one: dict[str, Tree]) -> tuple[int, str, str, str]:
+    path = str(one.get("path"))
+    value = ""
+    if "value" in one:
+        value = "••••••••" if hides(path) else canonical.dumps(masked(canonical.dumps(one["value"])))
+    return at, str(one.get("op")), path, value
