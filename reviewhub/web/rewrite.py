@@ -28,7 +28,7 @@ from reviewhub.checkpoints.fork import beginning
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.tree import State
 from reviewhub.core.changes import parse_changes
-from reviewhub.core.display.masking import write_only_paths
+from reviewhub.core.display.write_only import write_only_paths
 from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError, TooLarge
 from reviewhub.core.limits import limits, parse_sent
 from reviewhub.gates.consequences import consequences
