@@ -48,7 +48,8 @@
   $$("form[data-auto]").forEach((one) => one.addEventListener("change", (event) => {
     if (!event.target.closest(".drop__panel")) one.requestSubmit();
   }));
-  $("[data-focus]")?.focus();
+  // The first that is seen: a phone has some buttons elsewhere than a desk.
+  $$("[data-focus]").find((one) => one.getClientRects().length)?.focus();
 
   // Approving waits until every cut value was opened; the box that says so ticks itself then.
   const cuts = $$("details[data-cut]");

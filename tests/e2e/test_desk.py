@@ -397,3 +397,20 @@ def test_who_looks_is_seen_and_a_row_moves_when_its_reader_wants_it_to(
     expect(page.locator(f'[data-group="late"] #rq-{short.number}')).to_be_visible()
     expect(page.locator(f"#rq-{short.number} .row__link"), "and its focus with it").to_be_focused()
     expect(page.locator("#fresh")).to_be_hidden()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_an_edit_is_sent_from_the_keyboard_at_any_size(
+    cast: Cast, agent: AgentHttp, visit: Visit, width: int
+) -> None:
+    row = ask(agent)
+    page = visit(cast.bob, f"/northwind/requests/{row.number}", viewport={"width": width, "height": 844})
+    is_live(page)
+    page.keyboard.press("e")
+    page.wait_for_url("**mode=edit**")
+    page.get_by_label("amount").fill("9.00")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("[name=back]:visible")).to_be_focused(timeout=PATIENCE)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("#outcome")
+    assert Decision.objects.get(request_id=row.pk).type == "edit"
