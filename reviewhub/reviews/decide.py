@@ -8,6 +8,7 @@ time? Then the vote is written, the votes are counted by a pure rule, and a fina
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import Any, cast
 
 from django.db import transaction
@@ -240,12 +241,23 @@ def _conclude(
 ) -> Decision:
     """The vote that completed it is in time by the database's clock at this write, or nothing of it happened."""
     row = locked.request
-    answer = _answer(locked, found.type, body, actor, stored.policy_version)
+    answer = replace(
+        _answer(locked, found.type, body, actor, stored.policy_version), message=_told(row, found)
+    )
     in_time = {"deadline_at__gt": DbNow()} if row.deadline_at else None
     try:
         return conclude(locked=locked, request=row, answer=answer, where=in_time)
     except StaleState:
         raise Expired(**final_facts(row)) from None
+
+
+def _told(row: ReviewRequest, found: Resolution) -> str:
+    """The words of everybody whose vote it rests on, for the agent; with names unless they are the last one's alone."""
+    words = row.reviews.filter(voided_at__isnull=True, member_id__in=found.counted).exclude(message="")
+    said = {vote.member_id: vote for vote in words}
+    if said.keys() <= {found.by}:
+        return "".join(vote.message for vote in said.values())
+    return "\n".join(f"{said[who].name}: {said[who].message}" for who in found.counted if who in said)
 
 
 def _answer(

@@ -233,6 +233,25 @@ def test_a_stand_in_votes_in_the_place_of_another_while_it_lasts(cast: Cast) -> 
     assert dave.get(f"/requests/{one['request']['id']}").status == 404
 
 
+def test_the_agent_is_told_what_each_of_them_said(cast: Cast) -> None:
+    agent, one = waiting(cast, stages=[{"team": "Support"}, {"team": "Finance"}])
+    PersonHttp(cast.bob).decide(one, "approve", message="To the old account.").ok()
+    PersonHttp(cast.dave).decide(one, "approve", message="Before noon.").ok()
+    (call_,) = agent.get(f"/pauses/{ReviewRequest.objects.get().tool_call.pause_id}").ok()["tool_calls"]
+    assert call_["decision"]["message"] == "Bob: To the old account.\nDave: Before noon."
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "told"), [("Go.", "", "Bob: Go."), ("", "Go.", "Go."), ("", "", "")]
+)
+def test_whose_words_they_are_is_told_where_another_decided(
+    cast: Cast, first: str, last: str, told: str
+) -> None:
+    _, one = waiting(cast, stages=[{"team": "Support"}, {"team": "Finance"}])
+    PersonHttp(cast.bob).decide(one, "approve", message=first).ok()
+    assert PersonHttp(cast.dave).decide(one, "approve", message=last).ok()["decision"]["message"] == told
+
+
 @pytest.mark.parametrize("verb", ["fork", "rewrite"])
 def test_who_changed_the_state_has_a_hand_in_what_comes_of_it(cast: Cast, verb: str) -> None:
     """Bob forks or rewrites, the agent forks once more from there and proposes: Bob does not sign it, Erin may."""
