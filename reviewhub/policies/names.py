@@ -19,16 +19,21 @@ from typing import Literal
 # list need not be complete: a name that is not exactly a registered tool is unknown, and waits for a person
 # anyway.
 _LOOK_ALIKES = {
-    "a": "АаΑαɑᴀ", "b": "ВвЬьΒβʙ", "c": "СсϹϲᴄ", "d": "ԁᴅđĐ", "e": "ЕеЄєΕεᴇ", "g": "ɡցɢԌ", "h": "НнҺһΗհʜħĦ",
-    "i": "ІіΙιıɩɪ", "j": "Јјϳȷᴊ", "k": "КкΚκᴋ", "l": "łŁʟӀӏ", "m": "МмΜᴍ", "n": "ΝηոɴՈ", "o": "ОоΟοσօՕᴏøØ",
+    "a": "АаΑαɑᴀ", "b": "ВвЬьΒβʙ", "c": "СсϹϲᴄ", "d": "ԁᴅđĐ", "e": "ЕеЄєΕεᴇ", "f": "ƒꜰϝ", "g": "ɡցɢԌ", "h": "НнҺһΗհʜħĦ",
+    "i": "ІіΙιıɩɪ", "j": "Јјϳȷᴊ", "k": "КкΚκᴋ", "l": "łŁʟӀӏǀƖ", "m": "МмΜᴍ", "n": "ΝηոɴՈ", "o": "ОоΟοσօՕᴏøØ",
     "p": "РрΡρᴘ", "q": "Ԛԛ", "r": "ʀᴦ", "s": "ЅѕՍꜱ", "t": "ТтΤτᴛ", "u": "սυᴜ", "v": "νѵѴᴠ", "w": "Ԝԝωᴡ",
     "x": "ХхΧχ", "y": "УуҮүΥγʏ", "z": "Ζᴢ",
     "-": "‐‑‒–—―−⁃", ".": "·•‧∙⋅。", "_": "‿", "/": "⁄∕", ":": "∶ː",
 }  # fmt: skip
 _LATIN_FOR = str.maketrans({odd: latin for latin, all_ in _LOOK_ALIKES.items() for odd in all_})
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+# Scripts whose names hold Latin words all the time; a word of Latin and any other letters is one that deceives.
+_WRITTEN_WITH_LATIN = ("LATIN", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "IDEOGRAPHIC", "BOPOMOFO")
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
 _WILDCARDS = "*?"
+
+
+Kind = Literal["invisible", "look-alike", "mixed-script"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class Oddity:
 
     position: int
     character: str
-    kind: Literal["invisible", "look-alike"]
+    kind: Kind
 
     def __str__(self) -> str:
         return f"{self.kind} character U+{ord(self.character):04X}"
@@ -47,16 +52,22 @@ def oddities(name: str) -> tuple[Oddity, ...]:
     """What people would not see in `name`, or take for something else; empty for honest names in any script.
 
     A look-alike letter counts where it passes for another script: in a word with Latin letters, or in a
-    word that reads as Latin from end to end.
+    word that reads as Latin from end to end. In a word with Latin letters any letter or digit of another script counts:
+    no list holds every look-alike.
     """
     if name.isascii() and name.isprintable() and " " not in name:
         return ()
     words = [(match.start(), match[0]) for match in re.finditer(r"[^\W_]+", name)]
     posing = {start + offset for start, word in words if _poses(word) for offset in range(len(word))}
+    mixed = {start + at for start, word in words if _has_latin(word) for at in range(len(word))}
     lettered = {start + offset for start, word in words for offset in range(len(word))}
     found: list[Oddity] = []
     for position, char in enumerate(name):
         kind = _oddity(char)
+        if kind is None and position in mixed and _is_foreign(char):
+            kind = "mixed-script"
+        if kind is None and _is_accent(char) and not _is_composed(name, position):
+            kind = "look-alike"
         if kind == "invisible" or (kind and (position in posing or position not in lettered)):
             found.append(Oddity(position, char, kind))
     return tuple(found)
@@ -153,7 +164,7 @@ def _fold_case_once(text: str) -> str:
 
 def _fold_look_once(text: str) -> str:
     text = unicodedata.normalize("NFKD", text)
-    text = "".join(char for char in text if not _is_invisible(char) and not "\u0300" <= char <= "\u036f")
+    text = "".join(char for char in text if not _is_invisible(char) and not _is_accent(char))
     return unicodedata.normalize("NFKC", text.translate(_LATIN_FOR).casefold())
 
 
@@ -173,12 +184,32 @@ def _poses(word: str) -> bool:
     return any(char.isascii() for char in word) or fold_look(word).isascii()
 
 
-def _oddity(char: str) -> Literal["invisible", "look-alike"] | None:
+def _has_latin(word: str) -> bool:
+    return any(char.isascii() and char.isalpha() for char in word)
+
+
+def _is_foreign(char: str) -> bool:
+    return not char.isascii() and not unicodedata.name(char, "").startswith(_WRITTEN_WITH_LATIN)
+
+
+def _oddity(char: str) -> Kind | None:
     if _is_invisible(char):
         return "invisible"
-    if ord(char) in _LATIN_FOR or unicodedata.normalize("NFKC", char) != char:
+    is_mark = not char.isascii() and unicodedata.category(char).startswith("P")
+    if is_mark or ord(char) in _LATIN_FOR or unicodedata.normalize("NFKC", char) != char:
         return "look-alike"
     return None
+
+
+def _is_accent(char: str) -> bool:
+    """Whether it only stands over, under or around a letter; vowel signs of other scripts are letters of theirs."""
+    return unicodedata.category(char) in ("Mn", "Me") and unicodedata.name(char, "").startswith("COMBINING")
+
+
+def _is_composed(name: str, position: int) -> bool:
+    """Whether an accent makes one letter with what stands before it, as in café; a line under an s passes for `_`."""
+    before, with_it = (unicodedata.normalize("NFC", name[:end]) for end in (position, position + 1))
+    return len(with_it) == len(before)
 
 
 def _is_invisible(char: str) -> bool:
