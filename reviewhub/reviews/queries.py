@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from django.db.models import Exists, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, IntegerField, OuterRef, Q, QuerySet, Subquery
 
 from reviewhub.accounts.models import Member, Workspace
 from reviewhub.accounts.permissions import Scope
+from reviewhub.accounts.queries import agents_of
 from reviewhub.audit.models import Event
 from reviewhub.core import keyset
 from reviewhub.core.errors import Invalid, NotFound
@@ -99,6 +100,26 @@ def names_in_queue(scope: Scope) -> list[tuple[str, str]]:
         return []
     rows = Asker.objects.filter(team_id__in=scope.team_ids).order_by("agent_name", "tool_name")
     return list(rows.values_list("agent_name", "tool_name").distinct()[:MOST_ASKERS])
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """How many requests of an agent wait for people, as limits of waiting requests count them."""
+
+    agent: str
+    agent_team: str
+    requests: int
+
+
+def waiting_by_agent(scope: Scope) -> list[Waiting]:
+    """Of the agents that may be seen, those that have requests waiting, the most first. One query."""
+    rows = ReviewRequest.objects.filter(
+        agent__in=agents_of(scope).order_by(),
+        state=RequestState.PENDING,
+        kind=ReviewRequest.Kind.APPROVAL,
+    )
+    counted = rows.order_by().values_list("agent__name", "agent__team__name").annotate(requests=Count("pk"))
+    return [Waiting(*one) for one in counted.order_by("-requests", "agent__name")]
 
 
 def newest_event(workspace_id: uuid.UUID) -> int:

@@ -21,6 +21,7 @@ from reviewhub.policies.roll_back import roll_back as roll_back_to
 from reviewhub.policies.rules import Policy
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import text_in
+from reviewhub.web.limit_use import limit_lines, waiting_lines
 from reviewhub.web.policy_faults import refusal
 from reviewhub.web.policy_form import Draft, field_words
 from reviewhub.web.render import may, show
@@ -57,8 +58,8 @@ def _shown(
         "version": found,
         "rules": rules.rules,
         "guardrails": rules.guardrails,
-        "limits": rules.limits,
-        "waiting": rules.waiting,
+        "limits": limit_lines(caller, rules.limits, is_live=is_live),
+        "waiting": waiting_lines(caller, rules.waiting, is_live=is_live),
         "history": history(caller.workspace_id).rows,
         "changes": _changes(found, against) if found else [],
         "against": against,

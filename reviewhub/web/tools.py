@@ -17,6 +17,7 @@ from reviewhub.accounts.queries import agent_target
 from reviewhub.core.display.sentence import Part, faults, placeholders
 from reviewhub.core.display.sentence import sentence as make_sentence
 from reviewhub.core.errors import ReviewHubError
+from reviewhub.limits.usage import Use, usage
 from reviewhub.policies.coverage import Gate, gates, look_alikes
 from reviewhub.standing.queries import counts_by_tool as standing_by_tool
 from reviewhub.toolcalls.models import ToolCall
@@ -67,12 +68,17 @@ class Line:
     reads_like: str
     standing: int
     """How many standing approvals let some of its calls run."""
+    uses: list[tuple[int, Use]]
+    """The limits that count its calls, each with its number and what is taken of it."""
 
 
 def _lines(caller: MemberCaller, found: list[Covered]) -> list[Line]:
     tools = [one.tool for one in found]
     counted = counts_by_tool(caller.workspace_id, {tool.agent_id for tool in tools}, days=DAYS)
     alike, standing = look_alikes(tools), standing_by_tool(caller.workspace_id)
+    gated = gates(caller.workspace_id, tools)
+    limits = {limit.name: limit for gate in gated for _, limit in gate.limits}
+    used = usage(scope_of(caller), list(limits.values()))
     return [
         Line(
             one,
@@ -80,8 +86,9 @@ def _lines(caller: MemberCaller, found: list[Covered]) -> list[Line]:
             counted.get((one.tool.agent_id, one.tool.name), Counted()),
             alike.get(one.tool.pk, ""),
             standing.get((one.tool.agent_id, one.tool.name), 0),
+            [(position, used.of(limit, one.tool.agent_id)) for position, limit in gate.limits],
         )
-        for one, gate in zip(found, gates(caller.workspace_id, tools), strict=True)
+        for one, gate in zip(found, gated, strict=True)
     ]
 
 

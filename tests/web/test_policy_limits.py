@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from html import unescape
 
@@ -11,7 +12,9 @@ from django.test import Client
 
 from reviewhub.accounts.models import Member
 from reviewhub.policies.models import PolicyVersion
-from tests.cast import Cast
+from reviewhub.policies.publish import publish
+from tests.cast import ALICE, Cast
+from tests.driver import agent_of, call
 
 As = Callable[[Member], Client]
 HERE = "/northwind/policy"
@@ -47,3 +50,34 @@ def test_written_shown_changed_and_kept_by_who_edits_rules(cast: Cast, as_: As) 
     diff = unescape(alice.get(HERE).content.decode())
     assert "then: Ask for approval → Deny" in diff
     assert "most: 20 → 30" in diff
+
+
+@pytest.mark.django_db
+def test_the_use_of_each_limit_is_shown_beside_it(cast: Cast, as_: As) -> None:
+    agent = agent_of(cast.support)
+    agent.put("/tools/refund", {"effect": "once"}).ok()
+    limit = {"name": "Money", "tool": "refund", "window_seconds": 3600, "sum_of": "amount", "most": 500}
+    text = {
+        "rules": [{"name": "Refunds", "tool": "refund", "action": "allow"}],
+        "limits": [limit, {"name": "Few", "tool": "refund", "window_seconds": 60, "most": 9, "per": "all"}],
+        "waiting": [{"name": "Flood", "most": 7}],
+    }
+    publish(workspace=cast.workspace, rules_text=json.dumps(text), note="why", base=0, actor=ALICE)
+    bob = as_(cast.bob)
+    assert seen(bob, HERE).count("Nothing is taken of it now.") == 2 and "None waits now." in seen(bob, HERE)
+    asked = [call(call_id=f"c{at}", arguments={"amount": amount}) for at, amount in enumerate((300, 150, 99))]
+    first = agent.pause(agent.run()["id"], *asked).ok(201)["tool_calls"][0]
+    agent.consume(first).ok()
+    page, tools = seen(bob, HERE), seen(bob, "/northwind/tools")
+    money = "450 of 500 amount taken by 2 calls, of it 150 reserved by 1 that has not started"
+    few = "3 of 9 calls taken, of it 2 reserved and not started"
+    assert f"Support agent: {money}" in page and few in page and "Support agent: 1 of 7 waits" in page
+    assert f"then held; {money}" in tools and f"then held; {few}" in tools
+    publish(workspace=cast.workspace, rules_text=json.dumps(text), note="again", base=1, actor=ALICE)
+    assert "450 of 500" not in seen(bob, f"{HERE}/1"), "only of the version in force"
+    assert "450 of 500" in seen(bob, HERE), "under the same name it goes on counting"
+
+
+def seen(client: Client, path: str) -> str:
+    """The words of a page."""
+    return " ".join(unescape(re.sub(r"<[^>]*>", "", client.get(path).content.decode())).split())
