@@ -18,7 +18,7 @@ from reviewhub.policies.facts import call_facts
 from reviewhub.policies.rules import effective_effect
 from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.claims import claims_text
-from reviewhub.toolcalls.in_plan import plan_step
+from reviewhub.toolcalls.in_plan import plan_steps
 from reviewhub.toolcalls.likeness import likeness
 from reviewhub.toolcalls.propose import Proposal
 from reviewhub.toolcalls.states import CallState
@@ -68,7 +68,8 @@ def prepare(
     """
     names = [call.tool for call in calls]
     tools = known(agent=agent, names=names)
-    steps = [plan_step(agent=agent, branch=branch, call_id=one.call_id) if branch else "" for one in calls]
+    asked = [call.call_id for call in calls]
+    steps = plan_steps(agent=agent, branch=branch, call_ids=asked) if branch else [""] * len(calls)
     read = [
         _read(position, call, tools[call.tool], step, _counting(run, agent, call), agent.name)
         for position, (call, step) in enumerate(zip(calls, steps, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -35,16 +36,22 @@ class Recorded:
 
 
 class Reader:
-    """Reads the calls of one workspace. Agents and tools are as they are now, and are read once."""
+    """Reads the calls of one workspace. Agents and tools are as they are now, and are read once.
 
-    def __init__(self, workspace_id: uuid.UUID) -> None:
+    Args:
+        with_steps: whether the step of a plan that each call was asked for in is wanted, as it was written down then.
+    """
+
+    def __init__(self, workspace_id: uuid.UUID, *, with_steps: bool = False) -> None:
+        self._with_steps = with_steps
         agents = Agent.objects.filter(workspace_id=workspace_id).select_related("team")
         self._agents = {agent.pk: agent for agent in agents}
         tools = Tool.objects.filter(workspace_id=workspace_id)
         self._tools = {(tool.agent_id, tool.name): tool for tool in tools}
 
     def batch(self, backtest: Backtest, most: int) -> list[Recorded]:
-        """The next calls of a backtest, the oldest first; empty when there are no more. Three queries."""
+        """The next calls of a backtest, the oldest first; empty when there are no more. Three queries, or
+        four."""
         rows = ToolCall.objects.filter(
             workspace_id=backtest.workspace_id, created_at__gte=backtest.since, created_at__lte=backtest.until
         )
@@ -58,13 +65,14 @@ class Reader:
         found = list(rows.order_by("created_at", "id").values_list(*fields)[:most])
         ids = [row[0] for row in found]
         arguments, decided = _arguments(ids), _decided(ids)
+        steps = _steps(ids) if self._with_steps else {}
         return [
             Recorded(
                 id=row[0],
                 at=row[1],
                 agent=self._agents[row[2]],
                 environment=row[5],
-                facts=self._facts(row, arguments.get(row[0], "{}")),
+                facts=replace(self._facts(row, arguments.get(row[0], "{}")), plan_step=steps.get(row[0], "")),
                 decided=decided.get(row[0], ""),
                 state=row[6],
                 run_id=row[7],
@@ -87,6 +95,16 @@ class Reader:
 def _arguments(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
     versions = CallVersion.objects.filter(tool_call_id__in=ids, version=F("tool_call__version"))
     return dict(versions.values_list("tool_call_id", "arguments"))
+
+
+def _steps(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """The steps of plans that calls were asked for in; an edited call is in none, as when it was edited."""
+    rows = ToolCall.objects.filter(pk__in=ids, version=1, because__contains='"plan_step":"')
+    rows = rows.exclude(because__contains='"plan_step":""')
+    return {
+        call_id: str((json.loads(because).get("then") or {}).get("plan_step", ""))
+        for call_id, because in rows.values_list("pk", "because")
+    }
 
 
 def _decided(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:

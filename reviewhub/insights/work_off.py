@@ -69,7 +69,8 @@ def _take(backtest_id: uuid.UUID) -> Backtest | None:
 def _slice(backtest: Backtest) -> bool:
     published = as_of(backtest.workspace_id, backtest.number)
     draft = InForce(0, parse_policy(backtest.draft.rules), tools=registered(backtest.workspace_id))
-    reader, tally = Reader(backtest.workspace_id), Tally.loads(backtest.figures)
+    with_steps = any(one.policy is not None and one.policy.asks_for_plan_step for one in (published, draft))
+    reader, tally = Reader(backtest.workspace_id, with_steps=with_steps), Tally.loads(backtest.figures)
     beside = Beside(backtest.workspace_id, tally)
     until = monotonic() + SLICE_SECONDS
     while monotonic() < until:

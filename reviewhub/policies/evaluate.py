@@ -26,7 +26,6 @@ log = logging.getLogger(__name__)
 
 UNREADABLE = "the policy could not be read"
 NONE_YET = "no policy is published"
-PLAN_STEP = "plan_step"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,13 +118,6 @@ def evaluate(
 def in_force(workspace_id: uuid.UUID) -> InForce:
     """The policy of the workspace; never raises. Which one it is is asked each time, what it says is read once."""
     return _found(workspace_id, lambda: newest(workspace_id))
-
-
-def asks_for_plan_step(workspace_id: uuid.UUID) -> bool:
-    """Whether an expression of the policy in force looks at the step of the plan that a call is in."""
-    policy = in_force(workspace_id).policy
-    lines = (*policy.guardrails, *policy.rules) if policy else ()
-    return any(PLAN_STEP in (rule.expression or "") for rule in lines)
 
 
 def names_verdicts(workspace_id: uuid.UUID) -> bool:

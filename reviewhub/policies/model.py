@@ -37,6 +37,8 @@ TEXT_TESTS = ("contains", "contains_not", "starts_with", "ends_with")
 LIST_TESTS = ("is_one_of", "is_none_of")
 PRESENCE_TESTS = ("is_there", "is_missing")
 MAX_EXPRESSION = 1000
+PLAN_STEP = "plan_step"
+"""The variable of expressions that says in which step of an approved plan a call is."""
 
 Value = bool | int | float | str
 _ONLY_REQUIRE = (
@@ -264,6 +266,11 @@ class Policy(Data):
     def teams(self) -> set[str]:
         """The teams that its rules name; each has to exist before it is published."""
         return {name for _, lines in self.lines for line in lines for name in line.named_teams}
+
+    @property
+    def asks_for_plan_step(self) -> bool:
+        """Whether an expression looks at the step of a plan that a call is in."""
+        return any(PLAN_STEP in (rule.expression or "") for _, rules in self.layers for rule in rules)
 
     @cached_property
     def index(self) -> Index[Rule]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from reviewhub_agents import canonical
 from reviewhub_agents.runtime.replay import node_of
 
@@ -10,7 +12,6 @@ from reviewhub.plans.content import stored
 from reviewhub.plans.models import PlanVersion
 from reviewhub.plans.queries import in_force, standing
 from reviewhub.plans.rules import PENDING
-from reviewhub.policies.evaluate import asks_for_plan_step
 from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.states import CallState
@@ -20,19 +21,28 @@ OVER = ("done", "skipped")
 Said = dict[str, canonical.Tree]
 
 
-def plan_step(*, agent: Agent, branch: Branch, call_id: str) -> str:
-    """The open step of an approved plan inside of which a call is asked for; empty outside, or when no rule asks.
+def plan_steps(*, agent: Agent, branch: Branch, call_ids: Sequence[str]) -> list[str]:
+    """For each call the open step of an approved plan inside of which it is asked for; empty outside.
 
     Only of hosted agents: there it is the server's own worker that says which step of the graph runs, by the place at
-    the beginning of `call_id`. What another program says of itself frees nothing.
+    the beginning of `call_id`. What another program says of itself frees nothing. It is asked whether a rule looks at
+    it or not, since it is kept with the answer, for drafts in shadow and for backtests.
     """
-    node = node_of(call_id)
-    if agent.runner != Agent.Runner.HOSTED or not node:
-        return ""
+    nodes = [node_of(call_id) for call_id in call_ids]
+    outside = [""] * len(nodes)
+    if agent.runner != Agent.Runner.HOSTED or not any(nodes):
+        return outside
     version = in_force(branch.pk)
-    if version is None or not asks_for_plan_step(agent.workspace_id):
-        return ""
-    return node if is_inside(version, node) else ""
+    if version is None:
+        return outside
+    open_ = {one["id"] for one in open_steps(version)}
+    inside = [node if node in open_ else "" for node in nodes]
+    return inside if any(inside) and is_approved(version) else outside
+
+
+def plan_step(*, agent: Agent, branch: Branch, call_id: str) -> str:
+    """As `plan_steps`, for one call."""
+    return plan_steps(agent=agent, branch=branch, call_ids=[call_id])[0]
 
 
 def is_inside(version: PlanVersion, node: str) -> bool:

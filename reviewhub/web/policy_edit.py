@@ -214,6 +214,7 @@ def _looked_at(request: HttpRequest, caller: MemberCaller, sheet: _Sheet, before
     try:
         written = parse_policy(sheet.draft.text())
         context["cautions"] = all_cautions(written, workspace.pk)
+        context["asks_for_step"] = written.asks_for_plan_step
         if request.method == "POST":
             context["changes"] = in_words(before, written)
         if sheet.button == "try":
@@ -258,6 +259,6 @@ def _trial(request: HttpRequest, caller: MemberCaller, rules_text: str) -> Expla
         workspace_id=caller.workspace_id,
         agent=agent,
         environment=given.get("try-environment", "").strip() or "production",
-        facts=call_facts(tool=tool, arguments=text).facts,
+        facts=call_facts(tool=tool, arguments=text, plan_step=given.get("try-step", "").strip()).facts,
         rules_text=rules_text,
     )

@@ -101,3 +101,18 @@ def test_trying_a_draft_says_what_each_rule_said(cast: Cast, as_: As) -> None:
     assert "amount is a text, and a number is expected" in shown
     assert "the tool does not read like mail.send" in shown
     assert ">answers</span>" in shown
+
+
+def test_a_call_is_tried_inside_of_a_step_of_a_plan(cast: Cast, as_: As) -> None:
+    agent = agent_of(cast.support)
+    client = as_(cast.alice)
+    page = send(client, get(client, EDIT), "add")
+    more = {
+        "r0-name": "In the plan", "r0-tool": "pay", "r0-expression": "plan_step == 'pay'", "try-agent": agent.name,
+        "try-tool": "pay", "try-arguments": "{}",
+    }  # fmt: skip
+    outside = send(client, page, "try", **more)
+    assert 'name="try-step"' in outside and "the expression does not hold" in outside
+    inside = send(client, page, "try", **more, **{"try-step": "pay"})
+    assert "the expression does not hold" not in inside and '<span class="tag">answers</span>' in inside
+    assert 'name="try-step"' not in get(client, EDIT), "nothing asks for it"
