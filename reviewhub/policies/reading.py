@@ -12,6 +12,7 @@ from reviewhub_agents.wire.words import in_words
 
 from reviewhub.core.errors import Invalid
 from reviewhub.policies.arguments import Inexact, number
+from reviewhub.policies.implied import implied
 from reviewhub.policies.index import is_about
 from reviewhub.policies.limit import AMOUNT_PATTERN
 from reviewhub.policies.names import (
@@ -154,7 +155,11 @@ def _hidden(rule: Rule, earlier: tuple[Rule, ...]) -> tuple[str, str] | None:
 
 
 def _scope_covers(other: Rule, rule: Rule) -> bool:
-    if not set(other.when) <= set(rule.when) or other.expression not in (None, rule.expression):
+    exactly = rule.lets_run or not other.lets_run
+    for wide in other.when:
+        if not any(implied(wide, by, exactly=exactly) for by in rule.when):
+            return False
+    if other.expression not in (None, rule.expression):
         return False
     return all(
         wide is None
