@@ -13,7 +13,10 @@ from reviewhub.core.clock import now
 from reviewhub.core.transitions import move
 from reviewhub.gates.ask_again import ask_again
 from reviewhub.gates.kinds import CallUnknown
+from reviewhub.policies.rules import Requirement
 from reviewhub.reviews.asked import unknown_outcome
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.requirement import Stored
 from reviewhub.toolcalls.locks import Locked, lock_call
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.queries import arguments_of
@@ -59,9 +62,21 @@ def open_unknown(*, locked: Locked, because: str, actor: Actor) -> None:
         data=CallUnknown(tool=call.tool_name, digest=call.digest, because=because),
     )
     asked = unknown_outcome(
-        agent=call.agent, tool=tool, effect=call.effect, arguments=arguments_of(call), because=because
+        agent=call.agent,
+        tool=tool,
+        effect=call.effect,
+        arguments=arguments_of(call),
+        because=because,
+        approved_on=_approved_on(call),
     )
     ask_again(locked=locked, asked=asked, because=because, actor=actor)
+
+
+def _approved_on(call: ToolCall) -> Requirement | None:
+    """What the last approval of a call asked for; None where people were not asked."""
+    rows = ReviewRequest.objects.filter(tool_call=call, kind=ReviewRequest.Kind.APPROVAL)
+    last = rows.order_by("-number").first()
+    return Stored.model_validate_json(last.requirement).requirement if last else None
 
 
 def _is_lost(call: ToolCall, at: datetime) -> bool:

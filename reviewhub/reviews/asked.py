@@ -49,11 +49,19 @@ def approval(
     )
 
 
-def unknown_outcome(*, agent: Agent, tool: Tool, effect: str, arguments: str, because: str) -> Asked:
-    """What is asked about a call of unknown outcome: one person of the agent's team says what happened."""
-    stored = Stored(
-        requirement=Requirement.of_own_team(agent.team.name), teams=(agent.team_id,), text=because
-    )
+def unknown_outcome(
+    *, agent: Agent, tool: Tool, effect: str, arguments: str, because: str, approved_on: Requirement | None
+) -> Asked:
+    """What is asked about a call of unknown outcome: one person of the agent's team says what happened.
+
+    Args:
+        approved_on: what its approval asked for, if people gave it. Whoever lets it run again needs no less care.
+    """
+    needed = Requirement.of_own_team(agent.team.name)
+    if approved_on is not None:
+        kept = {name: getattr(approved_on, name) for name in ("four_eyes", "sign_in_minutes")}
+        needed = needed.model_copy(update=kept)
+    stored = Stored(requirement=needed, teams=(agent.team_id,), text=because)
     return Asked(
         stored=stored,
         sentence=sentence(

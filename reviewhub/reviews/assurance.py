@@ -27,7 +27,7 @@ _RUNS = (*APPROVING, wire.Verdict.DID_NOT_HAPPEN)
 
 
 class SignInAgain(Forbidden):
-    """This approval needs your password once more."""
+    """This answer needs your password once more: after it a call runs."""
 
     code = "sign_in_again"
 
@@ -133,12 +133,12 @@ def must_sign_in(requirement: Requirement, actor: Actor) -> bool:
 
 
 def check_signed_in(requirement: Requirement, body: wire.DecideBody, actor: Actor) -> None:
-    """Raises SignInAgain, with the minutes, when an approval needs the password once more."""
-    if body.type in APPROVING and must_sign_in(requirement, actor):
+    """Raises SignInAgain, with the minutes, when what lets a call run needs the password once more."""
+    if lets_run(body.type) and must_sign_in(requirement, actor):
         minutes = requirement.sign_in_minutes
         said = "minute" if minutes == 1 else f"{minutes} minutes"
         raise SignInAgain(
-            f"This approval needs your password, given in the last {said}. Sign in again.", minutes=minutes
+            f"This answer needs your password, given in the last {said}. Sign in again.", minutes=minutes
         )
 
 

@@ -25,7 +25,7 @@ from reviewhub.core.idempotency import answered, claim
 from reviewhub.core.text import check_text
 from reviewhub.policies.rules import Verdict
 from reviewhub.reviews import edit as edits
-from reviewhub.reviews.assurance import check_answer, check_before
+from reviewhub.reviews.assurance import check_answer, check_before, lets_run
 from reviewhub.reviews.conclude import CALL_STATE, conclude
 from reviewhub.reviews.errors import Expired, NotAllowedHere, NotEligible, NotYours
 from reviewhub.reviews.holder import holder
@@ -35,7 +35,7 @@ from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.present import decision_out, for_people, schema_of
 from reviewhub.reviews.reasons import with_reason
 from reviewhub.reviews.requirement import Stored
-from reviewhub.reviews.rules import Resolution, free_seats, may_vote, tally
+from reviewhub.reviews.rules import Resolution, free_seats, may_let_run_again, may_vote, tally
 from reviewhub.reviews.seating import said_for, seating
 from reviewhub.reviews.targets import request_target
 from reviewhub.reviews.vote import Place, count, vote, votes_of
@@ -145,6 +145,7 @@ def _decide(
     _check_type(row, stored, body)
     _check_claim(row, member)
     if row.kind == ReviewRequest.Kind.UNKNOWN:
+        _check_runs_again(row, stored, member, body)
         check_answer(row, stored.requirement, body, actor, is_together=is_together)
         return _say_what_happened(locked, body, actor)
     turn = tally(stored.requirement, votes_of(row), version=row.version).turn
@@ -214,6 +215,16 @@ def _check_voter(
         seats=seating(stored=stored, member=member).seats,
         turn=turn,
     )
+    if barred is not None:
+        raise NotEligible(barred.text, reason=barred.code)
+
+
+def _check_runs_again(row: ReviewRequest, stored: Stored, member: Member, body: wire.DecideBody) -> None:
+    """That a call did not happen lets it run once more: four eyes look at that, too."""
+    if not lets_run(body.type):
+        return
+    needed = stored.requirement
+    barred = may_let_run_again(needed, member_id=member.pk, involved=involved(row, needed))
     if barred is not None:
         raise NotEligible(barred.text, reason=barred.code)
 

@@ -164,6 +164,18 @@ def may_vote(
     return None
 
 
+def may_let_run_again(requirement: Requirement, *, member_id: UUID, involved: Involved) -> Barred | None:
+    """Why `member_id` may not say of a call of unknown outcome that it did not happen, or None when they may.
+
+    After that it runs once more, so it takes the eyes that its approval took. That it happened, or is not wanted any
+    more, stops it, and everybody who is asked may say so.
+    """
+    if not requirement.four_eyes:
+        return None
+    hand = hand_in(involved, member_id) or ("you changed it" if member_id in involved.edited_by else "")
+    return Barred("four_eyes", f"Somebody else has to say this: {hand}.") if hand else None
+
+
 def free_seats(requirement: Requirement, seats: Sequence[Seat], involved: Involved) -> tuple[Seat, ...]:
     """Those of `seats` that four eyes leave: who has a hand in a call has it also when another votes in their place."""
     if not requirement.four_eyes:

@@ -25,7 +25,7 @@ from reviewhub.core.clock import now
 from reviewhub.core.errors import Conflict, Invalid, ReviewHubError
 from reviewhub.core.limits import limits
 from reviewhub.reviews.ask import ask as ask_agent
-from reviewhub.reviews.assurance import APPROVING, check_signed_in, is_last_step, must_sign_in
+from reviewhub.reviews.assurance import APPROVING, check_signed_in, is_last_step, lets_run, must_sign_in
 from reviewhub.reviews.claim import claim as claim_request
 from reviewhub.reviews.comment import comment as comment_on
 from reviewhub.reviews.decide import decide as decide_request
@@ -224,7 +224,7 @@ def _password(
         WrongPassword, SlowDown: as at sign-in.
         SignInAgain: there is none in the form.
     """
-    if row.kind != ReviewRequest.Kind.APPROVAL:
+    if not lets_run(body.type):
         return
     password = request.POST.get("password", "")
     if password and must_sign_in(shown.requirement.requirement, actor(request, caller)):

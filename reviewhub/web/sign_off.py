@@ -12,7 +12,7 @@ from reviewhub.reviews.assurance import must_sign_in
 from reviewhub.reviews.involved import involved
 from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
-from reviewhub.reviews.rules import Barred, may_vote, tally
+from reviewhub.reviews.rules import Barred, may_let_run_again, may_vote, tally
 from reviewhub.reviews.seating import seating
 from reviewhub.reviews.vote import as_votes
 
@@ -69,15 +69,19 @@ def sign_off(
     names = {vote.member_id: vote.name for vote in votes}
     place = seating(stored=stored, member=caller.member)
     hands = involved(row, needed)
-    barred = may_vote(
-        needed,
-        member_id=caller.member.pk,
-        verdict=cast("Verdict", mode if mode in VERDICTS else "approve"),
-        version=row.version,
-        involved=hands,
-        seats=place.seats,
-        turn=found.turn,
-    )
+    if row.kind == ReviewRequest.Kind.UNKNOWN:
+        barred = may_let_run_again(needed, member_id=caller.member.pk, involved=hands)
+        barred = barred if mode == "did_not_happen" else None
+    else:
+        barred = may_vote(
+            needed,
+            member_id=caller.member.pk,
+            verdict=cast("Verdict", mode if mode in VERDICTS else "approve"),
+            version=row.version,
+            involved=hands,
+            seats=place.seats,
+            turn=found.turn,
+        )
     lent = all(seat.of is not None for seat in place.seats)
     lenders = (
         dict.fromkeys(place.lenders[seat.of] for seat in place.seats if seat.of is not None) if lent else {}
