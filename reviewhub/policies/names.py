@@ -61,12 +61,14 @@ def oddities(name: str) -> tuple[Oddity, ...]:
     posing = {start + offset for start, word in words if _poses(word) for offset in range(len(word))}
     mixed = {start + at for start, word in words if _has_latin(word) for at in range(len(word))}
     lettered = {start + offset for start, word in words for offset in range(len(word))}
+    # Accents that make no letter with what stands before them, as they do in café: a line under an s passes for _.
+    loose = {char for char in unicodedata.normalize("NFC", name) if _is_accent(char)}
     found: list[Oddity] = []
     for position, char in enumerate(name):
         kind = _oddity(char)
         if kind is None and position in mixed and _is_foreign(char):
             kind = "mixed-script"
-        if kind is None and _is_accent(char) and not _is_composed(name, position):
+        if kind is None and char in loose:
             kind = "look-alike"
         if kind == "invisible" or (kind and (position in posing or position not in lettered)):
             found.append(Oddity(position, char, kind))
@@ -204,12 +206,6 @@ def _oddity(char: str) -> Kind | None:
 def _is_accent(char: str) -> bool:
     """Whether it only stands over, under or around a letter; vowel signs of other scripts are letters of theirs."""
     return unicodedata.category(char) in ("Mn", "Me") and unicodedata.name(char, "").startswith("COMBINING")
-
-
-def _is_composed(name: str, position: int) -> bool:
-    """Whether an accent makes one letter with what stands before it, as in café; a line under an s passes for `_`."""
-    before, with_it = (unicodedata.normalize("NFC", name[:end]) for end in (position, position + 1))
-    return len(with_it) == len(before)
 
 
 def _is_invisible(char: str) -> bool:
