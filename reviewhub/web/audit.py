@@ -14,7 +14,7 @@ from reviewhub.accounts.models import Member, SavedView
 from reviewhub.accounts.permissions import Action, MemberCaller, Target
 from reviewhub.audit.lag import lag
 from reviewhub.audit.looked import looked
-from reviewhub.audit.models import Event
+from reviewhub.audit.models import Event, SealKey
 from reviewhub.audit.proof import proof_of
 from reviewhub.audit.queries import Filters, list_events, place, story
 from reviewhub.audit.search import search_events
@@ -71,6 +71,7 @@ def audit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "request_row": _request(opened),
         "export_id": uuid.uuid4(),
         "lag": lag(caller.workspace_id),
+        "signing_key": SealKey.objects.order_by("-number").values_list("public", flat=True).first(),
         "proof": proof_of(opened.event) if opened else None,
         "query": _without(given, "event"),
     }

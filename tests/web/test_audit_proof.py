@@ -60,7 +60,9 @@ def test_an_entry_waits_is_proven_and_its_proof_can_be_taken_along(
     newest_position = Position.objects.count()
     shown = page(f"?event={first}").content.decode()
     assert f"Sealed up to entry {newest}" in shown
-    for words in ("holds", "1, in seal 1", keys.short(keys.newest().public), f"/audit/{first}/proof"):
+    public = keys.newest().public
+    command = f"python verify_audit.py FILE --key {public}"
+    for words in ("holds", "1, in seal 1", keys.short(public), f"/audit/{first}/proof", command):
         assert words in shown, words
     erase(workspace_id=cast.workspace.pk, event_ids=[second], actor=SYSTEM, because="asked for")
     assert "Its words were erased" in page(f"?event={second}").content.decode()
