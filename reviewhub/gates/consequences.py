@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import uuid
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from reviewhub_agents import canonical
 from reviewhub_agents.wire import time_text
 
@@ -69,17 +70,16 @@ def of_branch(branch: Branch, checkpoint: Checkpoint) -> Consequences:
     after = Q(checkpoint__number__gte=checkpoint.number) | Q(
         checkpoint__isnull=True, created_at__gte=checkpoint.created_at
     )
-    done = calls.filter(after, state__in=DONE)
-    lists = [
-        calls.filter(state__in=WITHDRAWN),
-        calls.filter(state=CallState.STARTED),
-        calls.filter(state=CallState.UNKNOWN),
-        done.exclude(effect=Effect.READ),
-    ]
-    shown = [_newest(found) for found in lists]
-    states = calls.filter(~Q(state__in=DONE) | after).order_by("pk").values_list("pk", "state", "version")
-    rows = list(states)
-    reads = done.filter(effect=Effect.READ).count()
+    told = calls.filter(~Q(state__in=DONE) | after).order_by("pk")
+    rows = list(told.values_list("pk", "state", "version", "effect", "created_at"))
+    lists: list[list[tuple[datetime, uuid.UUID]]] = [[], [], [], []]
+    reads = 0
+    for pk, state, _, effect, at in rows:
+        if state in DONE and effect == Effect.READ:
+            reads += 1
+        else:
+            lists[_place(state)].append((at, pk))
+    shown = _newest(lists)
     return Consequences(
         branch=branch,
         withdrawn=shown[0],
@@ -88,7 +88,7 @@ def of_branch(branch: Branch, checkpoint: Checkpoint) -> Consequences:
         done=shown[3],
         reads=reads,
         left_out=len(rows) - reads - sum(map(len, shown)),
-        seen=_digest(branch, checkpoint, rows),
+        seen=_digest(branch, checkpoint, [row[:3] for row in rows]),
     )
 
 
@@ -106,8 +106,19 @@ def check_seen(found: Consequences, seen: str) -> None:
         raise MovedOn(**_who_was_last(found.branch), seen=found.seen)
 
 
-def _newest(calls: QuerySet[ToolCall]) -> list[ToolCall]:
-    return list(calls.select_related("branch").order_by("-created_at", "-pk")[:MOST])
+def _place(state: str) -> int:
+    """Which list of `Consequences` a call in this state is in, in the order of its fields."""
+    if state in WITHDRAWN:
+        return 0
+    return {CallState.STARTED: 1, CallState.UNKNOWN: 2}.get(CallState(state), 3)
+
+
+def _newest(lists: Sequence[list[tuple[datetime, uuid.UUID]]]) -> list[list[ToolCall]]:
+    """The newest calls of each list, all read at once."""
+    wanted = [[pk for _, pk in sorted(found, reverse=True)[:MOST]] for found in lists]
+    every = [pk for pks in wanted for pk in pks]
+    calls = ToolCall.objects.select_related("branch").in_bulk(every) if every else {}
+    return [[calls[pk] for pk in pks if pk in calls] for pks in wanted]
 
 
 def _digest(branch: Branch, checkpoint: Checkpoint, rows: Iterable[tuple[object, str, int]]) -> str:

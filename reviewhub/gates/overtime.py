@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.db import transaction
@@ -39,8 +40,12 @@ def sweep_overtime() -> int:
     return done
 
 
-def time_worked(run_id: uuid.UUID) -> timedelta:
-    """How long somebody was at the branches of a run, all together, up to now: neither people nor a queue had them."""
+def time_worked(run_id: uuid.UUID, *, branches: Sequence[Branch] | None = None) -> timedelta:
+    """How long somebody was at the branches of a run, all together, up to now: neither people nor a queue had them.
+
+    Args:
+        branches: all of the run's, where the caller has read them.
+    """
     at = now()
     waits: dict[uuid.UUID, list[Span]] = {}
     pauses = Pause.objects.filter(run_id=run_id).values_list("branch_id", "created_at", "state", "settled_at")
@@ -51,8 +56,8 @@ def time_worked(run_id: uuid.UUID) -> timedelta:
         waits.setdefault(branch_id, []).append((begin, end or at))
     for branch_id, span in waits_of(run_id, at=at):
         waits.setdefault(branch_id, []).append(span)
-    branches = Branch.objects.filter(run_id=run_id).values_list("pk", "created_at", "ended_at")
-    spans = [worked(span=(begin, end or at), waits=waits.get(pk, ())) for pk, begin, end in branches]
+    every = Branch.objects.filter(run_id=run_id) if branches is None else branches
+    spans = [worked(span=(one.created_at, one.ended_at or at), waits=waits.get(one.pk, ())) for one in every]
     return sum(spans, timedelta(0))
 
 

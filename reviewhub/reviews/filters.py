@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from reviewhub.accounts.lent import DECIDING_ROLES
-from reviewhub.accounts.models import Role
+from reviewhub.accounts.models import Agent, Role, Team
 from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.core.clock import DbNow
 from reviewhub.core.words import words_asked
@@ -49,6 +49,9 @@ class Filters:
     tools: Sequence[str] = ()
     agents: Sequence[str] = ()
     teams: Sequence[str] = ()
+    # Who they are that `agents` and `teams` name: few rows of one are found by its index, names have none.
+    agent_ids: frozenset[uuid.UUID] = frozenset()
+    team_ids: frozenset[uuid.UUID] = frozenset()
     snoozed_by: uuid.UUID | None = None  # who has put them off
     awake_for: uuid.UUID | None = None  # who has not
 
@@ -70,6 +73,7 @@ def filters_of(given: Mapping[str, Sequence[str]], *, caller: MemberCaller) -> F
 
     text, is_any = one("q")[:200], one("state") == "any"
     is_put_off = bool(one("snoozed"))
+    agents, teams = many("agent"), many("team")
     return Filters(
         text=text,
         state="any" if is_any else RequestState.PENDING,
@@ -83,8 +87,10 @@ def filters_of(given: Mapping[str, Sequence[str]], *, caller: MemberCaller) -> F
         overdue=bool(one("late")),
         risks=tuple(value for value in many("risk") if value in Risk.values),
         tools=many("tool"),
-        agents=many("agent"),
-        teams=many("team"),
+        agents=agents,
+        teams=teams,
+        agent_ids=_called(Agent, caller, agents),
+        team_ids=_called(Team, caller, teams),
     )
 
 
@@ -118,13 +124,13 @@ def narrowed(rows: QuerySet[ReviewRequest], filters: Filters) -> QuerySet[Review
     if filters.tools:
         rows = rows.filter(tool_name__in=filters.tools)
     if filters.agents:
-        rows = rows.filter(agent_name__in=filters.agents)
+        rows = rows.filter(agent_id__in=filters.agent_ids)
     if filters.snoozed_by is not None:
         rows = rows.filter(snoozed(filters.snoozed_by))
     if filters.awake_for is not None:
         rows = rows.exclude(snoozed(filters.awake_for))
     if filters.teams:
-        rows = rows.filter(named(team__name__in=filters.teams))
+        rows = rows.filter(named(team_id__in=filters.team_ids))
     return rows.filter(_text(filters.text)) if filters.text.strip() else rows
 
 
@@ -142,6 +148,16 @@ def _text(text: str) -> Q:
         return Q(tool_call_id__in=named)
     number = Q(number=int(bare))
     return number if text.startswith("#") else number | Q(tool_call_id__in=named)
+
+
+def _called(
+    what: type[Agent] | type[Team], caller: MemberCaller, names: Sequence[str]
+) -> frozenset[uuid.UUID]:
+    """The ids of the workspace's agents, or teams, of these names; asks for nothing where there are none."""
+    if not names:
+        return frozenset()
+    rows = what._default_manager.filter(workspace_id=caller.workspace_id, name__in=names)
+    return frozenset(rows.values_list("pk", flat=True))
 
 
 def _uuid(text: str) -> uuid.UUID | None:

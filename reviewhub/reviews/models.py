@@ -108,6 +108,12 @@ class ReviewRequest(Stateful):
                 name="request_tool",
                 condition=Q(state="pending"),
             ),
+            # The same for one risk: what is critical is rare.
+            models.Index(
+                fields=["workspace", "risk", "deadline_at", "id"],
+                name="request_risk",
+                condition=Q(state="pending"),
+            ),
             models.Index(fields=["deadline_at"], name="request_due", condition=Q(state="pending")),
             models.Index(
                 fields=["remind_at"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from reviewhub.accounts.permissions import Action, MemberCaller, allowed
 from reviewhub.core.display.durations import SOON
@@ -44,7 +45,7 @@ class Row:
     lookers: tuple[str, ...] = ()
     """Who else has it open now, by name."""
 
-    @property
+    @cached_property
     def group(self) -> str:
         """Which group it stands in, by the time left; what is decided is due no more."""
         if not self.is_open:
@@ -63,7 +64,7 @@ class Row:
         number = self.request.number
         return f"{9 - self.request.risk_rank}-{number:012d}" if self.is_open else f"{NEWEST - number:012d}"
 
-    @property
+    @cached_property
     def brief(self) -> tuple[Part, ...] | None:
         """What stands for the sentence of a tool that has none: its name and arguments."""
         return brief(unpack(self.request.sentence), tool=self.request.tool_name)

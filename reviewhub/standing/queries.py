@@ -42,7 +42,7 @@ def visible(scope: Scope) -> QuerySet[StandingApproval]:
 
 def listed(scope: Scope, *, only_in_force: bool, cursor: str = "") -> Page[StandingApproval]:
     """A page, the newest first. Raises Invalid for a foreign cursor."""
-    rows = visible(scope)
+    rows = visible(scope).prefetch_related("owner__teams")
     if only_in_force:
         rows = rows.filter(IN_FORCE)
     return keyset.newest_first(rows, cursor=cursor, limit=PAGE)

@@ -90,16 +90,17 @@ class Lane:
     others: list[tuple[Branch, int]]
 
 
-def lane(run_id: uuid.UUID, branches: Sequence[Branch]) -> Lane | None:
-    """The plan lane of a run; None when nobody sent a plan."""
+def lane(run_id: uuid.UUID, branches: Sequence[Branch], forced: Mapping[uuid.UUID, int]) -> Lane | None:
+    """The plan lane of a run; None when nobody sent a plan. `forced`: the numbers in force of these branches."""
+    if not forced:
+        return None
     newest = PlanVersion.objects.filter(run_id=run_id).select_related("branch").order_by("-number").first()
     if newest is None:
         return None
     rows = PlanVersion.objects.filter(branch_id=newest.branch_id).select_related("branch")
-    forced = numbers_in_force(branch.pk for branch in branches)
     return Lane(
-        plan=plan(newest),
-        versions=versions(list(rows.defer("content", "statuses").order_by("-base")[:VERSIONS])),
+        plan=plan(newest, forced),
+        versions=versions(list(rows.defer("content", "statuses").order_by("-base")[:VERSIONS]), forced),
         others=[
             (branch, forced[branch.pk])
             for branch in branches
@@ -110,12 +111,12 @@ def lane(run_id: uuid.UUID, branches: Sequence[Branch]) -> Lane | None:
     )
 
 
-def plan(row: PlanVersion) -> Plan:
+def plan(row: PlanVersion, forced: Mapping[uuid.UUID, int] | None = None) -> Plan:
     """One version, its steps as they stand now."""
     content, now = stored(row), standing(row)
     assumptions = list(content.assumptions.items())
     return Plan(
-        version=versions([row])[0],
+        version=versions([row], forced)[0],
         lines=[_line(step, now) for step in content.steps[:STEPS]],
         more_steps=max(0, len(content.steps) - STEPS),
         done=sum(_status(step, now) == "done" for step in content.steps),
@@ -152,11 +153,17 @@ def around(branch_id: uuid.UUID, checkpoint: Checkpoint | None) -> Here | None:
     )
 
 
-def versions(rows: Sequence[PlanVersion]) -> list[Version]:
-    """Versions with their reasons."""
-    forced = numbers_in_force({row.branch_id for row in rows if row.branch.state != BranchState.SUPERSEDED})
+def versions(rows: Sequence[PlanVersion], forced: Mapping[uuid.UUID, int] | None = None) -> list[Version]:
+    """Versions with their reasons. `forced`: the numbers in force of their branches, where the caller knows them."""
+    standing_on = {row.branch_id for row in rows if row.branch.state != BranchState.SUPERSEDED}
+    if forced is None:
+        forced = numbers_in_force(standing_on) if standing_on else {}
     return [
-        Version(row=row, because=_why(row), is_in_force=forced.get(row.branch_id) == row.number)
+        Version(
+            row=row,
+            because=_why(row),
+            is_in_force=row.branch_id in standing_on and forced.get(row.branch_id) == row.number,
+        )
         for row in rows
     ]
 

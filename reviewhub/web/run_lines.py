@@ -168,8 +168,17 @@ class Timeline:
         return [line.checkpoint for line in self.lines if line.checkpoint is not None]
 
 
-def timeline(run: Run, branches: Sequence[Branch], asked: Asked, gone: Sequence[Gone]) -> Timeline:
+def timeline(
+    run: Run,
+    branches: Sequence[Branch],
+    asked: Asked,
+    gone: Sequence[Gone],
+    forced: Mapping[uuid.UUID, int] | None = None,
+) -> Timeline:
     """The timeline of a run as `asked`; a constant number of queries, whatever the run has been through.
+
+    Args:
+        forced: the numbers of the plans in force on the branches, where the caller knows them.
 
     Raises:
         NotFound: the address names a checkpoint that this run does not have.
@@ -179,7 +188,7 @@ def timeline(run: Run, branches: Sequence[Branch], asked: Asked, gone: Sequence[
     gates = _gates(run)
     wanted = {one.head for one in shown if one.head} | {one.fork_of for one in shown if one.fork_of}
     wanted |= gates.keys() | _noted(run) | {one for one in (asked.checkpoint, asked.other) if one}
-    plans = _plans(run)
+    plans = _plans(run) if forced is None or forced else []
     told = [one for one in plans if one.why_kind not in CARRIED][:PLANS]
     wanted |= {one.before for one in told if one.before}
     found = outline(
@@ -193,7 +202,7 @@ def timeline(run: Run, branches: Sequence[Branch], asked: Asked, gone: Sequence[
     here = replace(asked, checkpoint=chosen.pk if chosen else None, other=None)
     lines = _checkpoints(found.rows, gates, here, other)
     lines = _with_folds(lines, found.folds, here, gone)
-    lines = _with_plans(lines, versions(told), f"{asked.page}/plan")
+    lines = _with_plans(lines, versions(told, forced), f"{asked.page}/plan")
     dots = [_dot(line, plans) for line in lines]
     tracks = _tracks(branches, lines)
     count, has_plan = width(dots, tracks)

@@ -15,7 +15,7 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed
 from reviewhub.checkpoints import queries as checkpoints
 from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.load import CheckpointRemoved, CorruptCheckpoint, load
-from reviewhub.checkpoints.models import Checkpoint, Hold, Pin
+from reviewhub.checkpoints.models import Checkpoint, Pin
 from reviewhub.checkpoints.outline import Span
 from reviewhub.checkpoints.typed import kept_misfits
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
@@ -24,6 +24,7 @@ from reviewhub.gates.cancel import cancel as cancel_run
 from reviewhub.gates.consequences import of_branch
 from reviewhub.gates.fork import fork as fork_checkpoint
 from reviewhub.gates.set_aside import setting_aside
+from reviewhub.plans.queries import numbers_in_force
 from reviewhub.resumptions.queries import failures_of, waits_for_children
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import newest_event, runs_visible
@@ -82,7 +83,7 @@ def runs(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
 
 def find(caller: MemberCaller, run_id: uuid.UUID) -> tuple[Run, Target]:
     """The run of an address, and what the permission function is asked about."""
-    found = Run.objects.select_related("agent__team", "started_by__person", "parent")
+    found = Run.objects.select_related("agent__team", "started_by__person", "parent", "hold")
     row = found.filter(pk=run_id, workspace_id=caller.workspace_id).first()
     if row is None:
         raise NotFound
@@ -178,8 +179,11 @@ def _context(
     branches = branches_of(row.pk)
     asked = _asked(request, caller, row, chosen)
     gone = checkpoints.removed_of(row.pk, most=GONE)
-    line = timeline(row, branches, asked, gone)
+    forced = numbers_in_force(branch.pk for branch in branches)
+    line = timeline(row, branches, asked, gone, forced)
     state_of = line.chosen
+    if state_of is not None:
+        state_of.run = row  # It is this one, so nobody needs to read it again.
     calls = list(
         ToolCall.objects.filter(run=row).select_related("branch").order_by("-created_at", "position")[:CALLS]
     )
@@ -193,14 +197,14 @@ def _context(
         "asked": asked,
         "shown": _shown(row, line),
         "branches": branches,
-        "hold": Hold.objects.filter(run=row).first(),
+        "hold": getattr(row, "hold", None),
         "may_hold": allowed(caller, Action.RUN_HOLD, target),
         "gone": gone,
         "pin": Pin.objects.filter(pk=state_of.pk).first() if state_of else None,
         "may_pin": allowed(caller, Action.CHECKPOINT_PIN, target),
         "line": line,
         "saved": Checkpoint.objects.filter(run=row).count(),
-        "lane": lane(row.pk, branches),
+        "lane": lane(row.pk, branches, forced),
         "strip": strip_of_run(row),
         "calls": called(calls),
         "calls_cut": len(calls) == CALLS,
@@ -217,7 +221,7 @@ def _context(
         "halts": open_halts(branches),
         **_children(branches),
         "failures": failures_of(row.pk, most=10),
-        "spent": spent_of(row),
+        "spent": spent_of(row, branches),
         "may_limit": allowed(caller, Action.RUN_RESUME, target),
         "may_audit": may(caller, Action.AUDIT_READ),
         "ways": ways(state_of.branch, may=may_do, stopped=stopped) if state_of else None,
@@ -264,7 +268,9 @@ def _shown(row: Run, line: Timeline) -> str:
 def _waiting(row: Run) -> dict[str, Any]:
     """The requests of the run that wait for people: the oldest few, and how many there are."""
     found = ReviewRequest.objects.filter(run=row, state="pending")
-    return {"pending": list(found.order_by("number")[:WAITING]), "pending_count": found.count()}
+    oldest = list(found.order_by("number")[: WAITING + 1])
+    many = len(oldest) if len(oldest) <= WAITING else found.count()
+    return {"pending": oldest[:WAITING], "pending_count": many}
 
 
 def _state(chosen: Checkpoint | None) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reviewhub.gates.overtime import time_worked
 from reviewhub.hosting.usage import MICROS, money
-from reviewhub.runs.models import Run
+from reviewhub.runs.models import Branch, Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,15 +29,15 @@ class Spent:
         return bool(self.input_tokens or self.output_tokens or self.money_limit or self.worked_limit)
 
 
-def spent_of(run: Run) -> Spent:
-    """The figures of a run; reads its pauses and halts."""
+def spent_of(run: Run, branches: Sequence[Branch]) -> Spent:
+    """The figures of a run that has these branches; reads its pauses and halts."""
     limit, seconds = run.spend_limit_micros, run.time_limit_seconds
     return Spent(
         input_tokens=run.input_tokens,
         output_tokens=run.output_tokens,
         money=money(run.spent_micros),
         money_limit=money(limit) if limit else "",
-        worked=_time(time_worked(run.pk).total_seconds()),
+        worked=_time(time_worked(run.pk, branches=branches).total_seconds()),
         worked_limit=_time(seconds) if seconds else "",
         spend=f"{limit / MICROS:g}" if limit else "",
         minutes=f"{seconds / 60:g}" if seconds else "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -71,8 +72,9 @@ def revoke(request: HttpRequest, caller: MemberCaller, row: StandingApproval) ->
 def _page(request: HttpRequest, caller: MemberCaller, *, status: int = 200, **more: Any) -> HttpResponse:
     everything = bool(request.GET.get("all"))
     found = listed(scope_of(caller), only_in_force=not everything, cursor=request.GET.get("cursor", ""))
+    at = now()
     context = {
-        "lines": [_line(row, caller) for row in found.rows],
+        "lines": [_line(row, caller, at) for row in found.rows],
         "next": found.next,
         "all": everything,
         **more,
@@ -80,9 +82,9 @@ def _page(request: HttpRequest, caller: MemberCaller, *, status: int = 200, **mo
     return show(request, caller, "web/standing.html", context, nav="policy", status=status)
 
 
-def _line(row: StandingApproval, caller: MemberCaller) -> Line:
+def _line(row: StandingApproval, caller: MemberCaller, at: datetime) -> Line:
     one = plain(row)
-    state = state_of(one, at=now())
+    state = state_of(one, at=at)
     return Line(
         row=row,
         covers=bounds_text(one),
