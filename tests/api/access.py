@@ -140,7 +140,7 @@ ACCESS: dict[str, Row] = {
     "POST standing-approvals/<uuid:standing>/revoke": Row("ba", {"reason": "no more"}),
     "GET retention": Row("cam"),
     "PUT retention/rules": Row("am", {"keep_last": 5, "base": 0}),
-    "POST retention/rules/remove": Row("am", {"base": 0}),
+    "POST retention/rules/remove": Row("am", {"base": 1}),
     "GET retention/dry-run": Row("cam"),
     "GET retention/person-data": Row("am"),
     "POST retention/erase": Row("am", {"on_behalf_of": " ", "reason": "they asked for it"}),
