@@ -22,6 +22,7 @@ from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import ToolCall
 from tests.chaos.crew import Crew, make_crew, open_runs
+from tests.chaos.figures import note
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "200"))
@@ -131,6 +132,8 @@ def test_killed_again_and_again(shop: Crew, capsys: pytest.CaptureFixture[str]) 
     shop.kill_all()
     shop.wait()
     counts = check_books()
+    effects = {"expected": counts["refunds"], "done": len(support_shop.refunds()), "asked": counts["unknown"]}
+    note("kills", kills=shop.deaths, runs=counts["runs"], **effects)
     with capsys.disabled():
         print(
             f"\n{connection.vendor}: {shop.deaths} kills (seed {seed}), {counts['runs']} runs, all ended; "

@@ -9,6 +9,7 @@ import pytest
 
 from tests import family_races
 from tests.cast import make_cast
+from tests.chaos.figures import note
 from tests.driver import AgentHttp, agent_of
 from tests.races import RACES, Scene, scene
 
@@ -21,6 +22,7 @@ def test_one_winner(race: Callable[[Scene], None]) -> None:
     at = scene(make_cast())
     for _ in range(ROUNDS):
         race(at)
+    note("race", race=race.__name__, rounds=ROUNDS)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -29,3 +31,4 @@ def test_no_family_is_left_alone(race: Callable[[AgentHttp], None]) -> None:
     agent = agent_of(make_cast().support)
     for _ in range(ROUNDS):
         race(agent)
+    note("race", race=race.__name__, rounds=ROUNDS)
