@@ -31,8 +31,11 @@ from reviewhub.resumptions.queries import claimable
 from reviewhub.reviews.decide import decide
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.toolcalls.models import ToolCall
+from tests.chaos import recorded
 
 LEASE_SECONDS = 3
+GRAPHS = {"recorded": "tests.chaos.recorded:recorded"}
+"""Agents that only the tests host."""
 _server = multiprocessing.get_context("forkserver")
 _server.set_forkserver_preload(["pytest", "tests.chaos.stage", __name__])
 # The fork server looks for modules here; it does not take over what pytest put into sys.path.
@@ -73,6 +76,7 @@ def _main(what: str, database: str, shop: str, fault: str, person: uuid.UUID | N
     os.environ["REVIEWHUB_FAULT"] = fault
     settings.LEASE_SECONDS = LEASE_SECONDS
     settings.RESUME_ATTEMPTS = 1000
+    settings.HOSTED_GRAPHS = {**settings.HOSTED_GRAPHS, **GRAPHS}
     app.conf.update(broker_url="memory://", broker_transport_options={})
     connections["default"].settings_dict["NAME"] = database
     faults.arm_from_environment()
@@ -112,15 +116,12 @@ def _answer(row: ReviewRequest) -> dict[str, Any]:
     tree: dict[str, Any] = {"type": "approve", "version": row.version, "digest": row.digest}
     if row.kind == ReviewRequest.Kind.UNKNOWN:
         call = ToolCall.objects.get(pk=row.tool_call_id)
-        name, effects = (
-            ("credit", triage_desk.credited())
-            if call.tool_name == "desk.credit"
-            else ("payment", support_shop.refunds())
+        value = _happened(call)
+        return (
+            {**tree, "type": "did_not_happen"}
+            if value is None
+            else {**tree, "type": "happened", "value": value}
         )
-        paid = [amount for _, amount, key in effects if key == call.idempotency_key]
-        if not paid:
-            return {**tree, "type": "did_not_happen"}
-        return {**tree, "type": "happened", "value": {name: 0, "amount": paid[0]}}
     turn = row.run.title
     if turn == "edit":
         change = {"op": "set", "path": "/amount", "value": "1.00"}
@@ -130,3 +131,13 @@ def _answer(row: ReviewRequest) -> dict[str, Any]:
     if turn == "respond":
         return {**tree, "type": "respond", "value": "A new desk top is on its way."}
     return tree
+
+
+def _happened(call: ToolCall) -> dict[str, Any] | None:
+    """What the books say of a call whose outcome nobody knows; None where they do not know it."""
+    if call.tool_name.startswith("air."):
+        return {"did": "looked up"} if call.idempotency_key in recorded.effects() else None
+    credit = call.tool_name == "desk.credit"
+    paid = triage_desk.credited() if credit else support_shop.refunds()
+    amounts = [amount for _, amount, key in paid if key == call.idempotency_key]
+    return {"credit" if credit else "payment": 0, "amount": amounts[0]} if amounts else None

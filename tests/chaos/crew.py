@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from reviewhub.hosting.demo import DEMOS
 from reviewhub.hosting.start import start
 from reviewhub.policies.publish import publish
 from reviewhub.policies.reading import policy_text
-from reviewhub.policies.rules import Policy
+from reviewhub.policies.rules import Policy, Rule
 from reviewhub.resumptions.models import Resumption
 from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import Pause, ToolCall
@@ -27,7 +27,7 @@ PATIENCE = 300.0
 
 @dataclass
 class Crew:
-    """A demo agent, the folder it acts on, and its workers and deciders."""
+    """An agent, the folder it acts on, and its workers and deciders."""
 
     agent: Agent
     cast: Cast
@@ -64,12 +64,12 @@ class Crew:
             time.sleep(0.05)
 
 
-def make_crew(graph: str, folder: Path) -> Crew:
-    """The demo agent `graph` with its own rules and nobody at work yet."""
+def make_crew(graph: str, folder: Path, *, rules: Sequence[Rule] | None = None) -> Crew:
+    """The agent `graph`, a demo with its own rules when none are given, and nobody at work yet."""
     cast = make_cast()
     agent = adopt(team=cast.support, graph=graph, name=graph, owner=None, actor=SYSTEM)
     # After its tools are registered: a policy lets run what was known when it was published.
-    text = policy_text(Policy(rules=DEMOS[graph].rules))
+    text = policy_text(Policy(rules=tuple(DEMOS[graph].rules if rules is None else rules)))
     publish(workspace=cast.workspace, rules_text=text, note="chaos", base=0, actor=SYSTEM)
     return Crew(agent=agent, cast=cast, folder=folder)
 
