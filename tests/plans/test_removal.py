@@ -73,7 +73,7 @@ def test_who_asks_for_a_removed_plan_is_told_and_a_stranger_is_not(cast: Cast) -
     assert (back.status, back.code) == (410, "states_removed")
     client = Client()
     client.force_login(cast.alice.person)
-    page = client.get(f"/{cast.workspace.slug}/runs/{run}/plans/1")
+    page = client.get(f"/{cast.workspace.slug}/runs/{run}/plan/1")
     assert page.status_code == 410
     assert b"Go to the run" in page.content
 
