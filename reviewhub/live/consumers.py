@@ -245,13 +245,15 @@ class RunSocket(Socket):
         return f"run:{run.pk}"
 
     def first(self, caller: MemberCaller, since: int) -> str:
-        """Nothing yet."""
-        return news.mark(since=since, pending="")
+        """A step may have been saved while the page was on its way, or its socket away; that is not even an event."""
+        return news.look_again(self._path(), since=since)
 
     def told(self, caller: MemberCaller, hints: list[Hint]) -> str:
         """Anything about the run is a reason to look."""
-        path = f"/{self.scope['url_route']['kwargs']['slug']}/runs/{self._run()}/live"
-        return news.look_again(path, since=max(hint.event_id for hint in hints)) if hints else ""
+        return news.look_again(self._path(), since=max(hint.event_id for hint in hints)) if hints else ""
+
+    def _path(self) -> str:
+        return f"/{self.scope['url_route']['kwargs']['slug']}/runs/{self._run()}/live"
 
     def _run(self) -> uuid.UUID:
         run: uuid.UUID = self.scope["url_route"]["kwargs"]["run_id"]

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.toolcalls.models import CallVersion, Decision
 from tests.cast import Cast
-from tests.driver import AgentHttp, PersonHttp
+from tests.driver import AgentHttp, PersonHttp, call
 from tests.e2e.desk import PATIENCE, Visit, ask, is_live, rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -66,18 +66,45 @@ def test_new_requests_wait_behind_a_pill_and_keep_the_place(
 def test_what_happened_while_the_socket_was_away_is_told(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
     row = ask(agent)
     page = visit(cast.alice, "/northwind/queue")
-    is_live(page)
-    # What the page was still fetching would fail without a network, and the browser would complain.
-    page.wait_for_load_state("networkidle")
-    page.context.set_offline(True)
-    page.evaluate("document.body['htmx-internal-data'].webSocket.socket.close(3000)")
+    goes_away(page)
     PersonHttp(cast.bob).post(
         f"/requests/{row.pk}/decide",
         {"type": "reject", "version": 1, "digest": row.digest, "message": "Not now."},
     ).ok()
+    comes_back(page)
+    expect(page.locator(f"#rq-{row.number} .gone-mark")).to_contain_text("Bob rejected", timeout=PATIENCE)
+
+
+def test_a_run_that_went_on_while_the_socket_was_away_is_shown(
+    cast: Cast, agent: AgentHttp, visit: Visit
+) -> None:
+    """Also by a step alone, which is no event: as when a page is opened while its run begins."""
+    run = agent.run()["id"]
+    page = visit(cast.bob, f"/northwind/runs/{run}")
+    for at in (1, 2):
+        goes_away(page)
+        if at == 1:
+            agent.post(f"/runs/{run}/checkpoints", {"state": {"n": at}}).ok(201)
+        else:
+            agent.pause(run, call()).ok(201)
+        comes_back(page)
+        expect(page.locator("#timeline .cpt")).to_have_count(at, timeout=PATIENCE)
+    expect(page.locator("#run-waits")).to_contain_text("#1")
+
+
+def goes_away(page: Page) -> None:
+    """The page loses its socket and the network."""
+    is_live(page)
+    # What it was still fetching would fail without a network, and the browser would complain.
+    page.wait_for_load_state("networkidle")
+    page.context.set_offline(True)
+    page.evaluate("document.body['htmx-internal-data'].webSocket.socket.close(3000)")
+
+
+def comes_back(page: Page) -> None:
+    """And has both again."""
     page.context.set_offline(False)
     page.evaluate("document.body['htmx-internal-data'].webSocket.init()")
-    expect(page.locator(f"#rq-{row.number} .gone-mark")).to_contain_text("Bob rejected", timeout=PATIENCE)
 
 
 def test_a_stale_page_is_told_live_and_by_a_conflict_that_keeps_the_draft(
