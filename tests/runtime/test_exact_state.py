@@ -206,3 +206,24 @@ def test_every_difference_is_found(before: Any, after: Any) -> None:
     assert difference(before, after) is not None
     assert difference(before, before) is None
     assert difference([math.nan], [float("nan")]) is None
+
+
+class Order(BaseModel):
+    order: str
+    lines: list[int] = []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "order: Field required"),
+        ('{"order": "a", "lines": [1, "secret"]}', "lines/1: Input should be a valid integer"),
+        ("[]", "all of it: Input should be"),
+        ('{"order": 5, "lines": 6}', "order: Input should be a valid string; lines: Input should be a valid"),
+    ],
+)
+def test_what_does_not_fit_is_told_by_its_place_and_not_by_its_value(text: str, said: str) -> None:
+    with pytest.raises(StateError) as caught:
+        load(Order, text)
+    assert said in str(caught.value)
+    assert "http" not in str(caught.value) and "secret" not in str(caught.value)

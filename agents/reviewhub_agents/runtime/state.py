@@ -96,7 +96,15 @@ def load(model: type[S], text: str, *, types: GivenTypes = ()) -> S:
         value = exact.unpack(canonical.reread(text), types=known, numbers=canonical.plain)
         return model.model_validate(value, by_alias=True, by_name=True)
     except (ValidationError, canonical.BadJson) as error:
-        raise StateError(f"this version of the agent cannot read the saved state: {error}") from error
+        raise StateError(f"this version of the agent cannot read the state: {misfits(error)}") from error
+
+
+def misfits(error: ValidationError | canonical.BadJson) -> str:
+    """What is wrong with a state, in words: each place and what is asked for there, without what was given."""
+    if isinstance(error, canonical.BadJson):
+        return str(error)
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'/'.join(map(str, one['loc'])) or 'all of it'}: {one['msg']}" for one in found)
 
 
 def _by_pydantic(value: Any) -> Any:
