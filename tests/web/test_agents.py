@@ -150,3 +150,9 @@ def test_an_agent_that_runs_here_is_registered_and_started(cast: Cast, as_: As) 
     assert (run.title, run.environment, run.started_by) == ("Crushed", "test", cast.bob)
     answer = alice.post("/northwind/agents/new", {**given, "graph": "nobody's", "name": "Other"})
     assert answer.status_code == 422
+
+
+def test_who_makes_keys_reads_what_a_program_needs(cast: Cast, as_: As) -> None:
+    page = text(as_(cast.alice), "/northwind/agents")
+    assert "REVIEWHUB_URL=http://testserver" in page and 'href="/api/v1/schema"' in page
+    assert "REVIEWHUB_KEY" not in text(as_(cast.bob), "/northwind/agents")
