@@ -84,7 +84,8 @@ class Saved:
 
 
 def saved(caller: MemberCaller, page: str, given: QueryDict) -> Saved:
-    """The caller's views of `page` (one of SavedView.Page), seen from an address with these parameters; two queries."""
+    """The caller's views of `page` (one of SavedView.Page), seen from an address with these parameters; two queries,
+    and one more for the agents and for the teams that a view of the queue names."""
     views = views_of(caller.member, page)
     counts = [""] * len(views) if page != SavedView.Page.QUEUE else _counts(caller, views)
     return Saved(page=page, query=kept(page, dict(given.lists())), views=views, counts=counts)
