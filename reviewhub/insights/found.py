@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import Any, Final
@@ -28,15 +28,20 @@ NAMED: Final[dict[str, type[Agent | Team]]] = {"agent": Agent, "team": Team}
 
 
 class Found:
-    """What one address asks for, read when it is needed and once."""
+    """What one address asks for, read when it is needed and once.
 
-    def __init__(self, asked: Asked, at: datetime) -> None:
-        self.asked, self.at = asked, at
+    Args:
+        at: the moment as of which it is.
+        cuts: by what outcomes are divided, of CUTS; a page that shows two of them need not count four.
+    """
+
+    def __init__(self, asked: Asked, at: datetime, cuts: Iterable[str] = tuple(CUTS)) -> None:
+        self.asked, self.at, self.cuts = asked, at, tuple(cuts)
 
     @cached_property
     def figures(self) -> Figures:
         """Of requests."""
-        return figures(self.asked)
+        return figures(self.asked, self.cuts)
 
     @cached_property
     def people(self) -> list[Reviewer]:

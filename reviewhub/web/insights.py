@@ -53,9 +53,9 @@ def insights(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     `?by=` how outcomes are divided."""
     at = now()
     choices = read(request.GET, caller.workspace_id, day_of(at))
-    found = Found(choices.asked, at)
     by = request.GET.get("by", "")
     by = by if by in CUTS else next(iter(CUTS))
+    found = Found(choices.asked, at, {by, "agent"})  # the agents at work are shown, too
     outcomes, at_work = _cut(TABLES[f"{OUTCOMES}{by}"](found)), _cut(TABLES["agents-at-work"](found))
     edits, people = TABLES["edits"](found), _cut(TABLES["reviewers"](found))
     context = {
