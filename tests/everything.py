@@ -22,6 +22,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from tests.model import Model
+
 ROOT = Path(__file__).resolve().parent.parent
 VAR = Path(os.environ.get("REVIEWHUB_VAR", ROOT / "var")) / "test"
 LOCAL_DATABASE = "postgresql://postgres@127.0.0.1:5432/reviewhub"
@@ -94,6 +96,8 @@ class Job:
     arguments: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     quiet: bool = False
+    model: Model | None = None
+    """What its test database is a copy of; None: pytest makes one."""
 
     @property
     def said(self) -> Path:
@@ -108,9 +112,11 @@ class Job:
         self.said.parent.mkdir(parents=True, exist_ok=True)
         if not self.quiet:
             print(f"\n=== {self.name}", flush=True)
+        if self.model is not None:
+            self.model.copy(self.said.parent, self.environment)
         with self.said.open("wb") as out:
             done = subprocess.run(
-                [sys.executable, "-m", "pytest", *self.arguments],
+                [sys.executable, "-m", "pytest", *self.arguments, *(["--reuse-db"] if self.model else [])],
                 cwd=ROOT,
                 env={**base, "REVIEWHUB_VAR": str(self.said.parent), **self.environment},
                 stdout=out if self.quiet else None,
@@ -212,15 +218,21 @@ def main() -> int:
         with_one = [*tests, "--database=only"]
         pure = Job(name="No database", folder="pure", arguments=[*tests, "--database=never"], quiet=True)
         servers, why = on_servers(with_one, quiet=True)
+        in_files, on_server = Model(VAR / "model", {}), Model(VAR / "model-server", servers.environment)
+        shown, why_not = in_browser(rest)
         jobs = [
-            *((part, why) for part in in_parts(servers)),
-            *((part, "") for part in in_parts(on_sqlite(with_one))),
-            in_browser(rest),
+            *((replace(part, model=on_server), why) for part in in_parts(servers)),
+            *((replace(part, model=in_files), "") for part in in_parts(on_sqlite(with_one))),
+            (replace(shown, model=in_files), why_not),
             (pure, ""),
         ]
     with ThreadPoolExecutor(workers) as lanes:
         running = {job.name: lanes.submit(lambda job=job, why=why: why or job.run()) for job, why in jobs}
         results = {name: done.result() for name, done in running.items()}
+    for job, why in jobs:
+        if job.model is not None and not why:
+            job.model.drop(job.environment)
+            job.model.close()
     for job, why in jobs:
         if job.quiet and not why:
             print(f"\n=== {job.name}\n{job.said.read_text(errors='replace')}", flush=True)
