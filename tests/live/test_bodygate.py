@@ -207,14 +207,15 @@ async def test_who_was_put_out_takes_no_more_room() -> None:
     """Its task can have been woken by more bytes before it learns that its time is over."""
     room = Room(most_bytes=1_000_000, body_bytes=100_000, anonymous_bytes=10_000)
     slow = room.enter("192.0.2.1", known=False, announced=0)
-    room.take(slow, 50_000)
-    other = room.enter("192.0.2.1", known=False, announced=0)
-    room.take(other, 50_000)
-    assert slow.put_out
-    room.arrived(other)
-    for size in (1, 60_000):
-        with pytest.raises(Refused):
-            room.take(slow, size)
+    async with slow.clock:
+        room.take(slow, 50_000)
+        other = room.enter("192.0.2.1", known=False, announced=0)
+        room.take(other, 50_000)
+        assert slow.put_out
+        room.arrived(other)
+        for size in (1, 60_000):
+            with pytest.raises(Refused):
+                room.take(slow, size)
     assert room.held == 50_000
 
 
