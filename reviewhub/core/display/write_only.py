@@ -13,7 +13,7 @@ from reviewhub_agents.canonical import Tree
 
 from reviewhub.core.display.arguments import pointer
 
-MOST_STEPS = 50_000
+MOST_STEPS = 15_000
 """A schema that needs more to be laid over one value hides all of it: it is hostile input."""
 
 
