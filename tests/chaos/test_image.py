@@ -8,6 +8,7 @@ import socket
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -97,8 +98,17 @@ def finish_slowly(port: int, answers: list[bytes]) -> None:
 
 def test_worker_and_beat_start_and_end_in_order(image: Image, variables: dict[str, str]) -> None:
     running = {name: image.start(name, variables) for name in ("worker", "beat")}
-    time.sleep(6)
+    for name, process in running.items():
+        until(lambda process=process: process.poll() is not None or catches(process.pid), f"{name} is up")
+    time.sleep(2)  # it does not fall over right after its start either
     for name, process in running.items():
         assert process.poll() is None, f"{name} ended by itself"
         process.send_signal(signal.SIGTERM)
     assert {name: process.wait(40) for name, process in running.items()} == {"worker": 0, "beat": 0}
+
+
+def catches(pid: int) -> bool:
+    """Whether a process has a way of its own to end when it is asked to: before, it would just be gone."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
