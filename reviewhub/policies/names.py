@@ -120,6 +120,7 @@ def covers_folded(pattern: str, subject: str) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def foldings(pattern: str) -> tuple[str, str]:
     """A glob, or a name, in both foldings, its wildcards kept: what `covers_folded` compares."""
     return _fold_around_wildcards(pattern, fold_case), _fold_around_wildcards(pattern, fold_look)
