@@ -18,7 +18,7 @@ from reviewhub.core.display.arguments import pointer
 from reviewhub.core.display.exact import below
 from reviewhub.core.display.masking import secret_values
 from reviewhub.core.display.secrets import is_secret_key
-from reviewhub.core.display.write_only import referred
+from reviewhub.core.display.write_only import read_schema, referred
 from reviewhub.web.field import LONG, Field, escaped, survives
 
 MOST_FIELDS = 200
@@ -102,7 +102,7 @@ def fields(
     tree = canonical.reread(arguments_text)
     if not isinstance(tree, dict):
         return []
-    form = _Form(_schema(schema_text), secret_paths, tuple(tuple(path.split(".")) for path in locked))
+    form = _Form(read_schema(schema_text), secret_paths, tuple(tuple(path.split(".")) for path in locked))
     found: list[Field] = []
     for one in _inside(form, _At(), tree, form.rules(form.root)):
         if len(found) == MOST_FIELDS:
@@ -266,14 +266,3 @@ def _describes(rules: dict[str, Any], value: Tree, *, is_present: bool) -> str:
 
 def _literal(value: str | Number) -> str:
     return value.literal if isinstance(value, Number) else value[:40]
-
-
-def _schema(text: str) -> dict[str, Any]:
-    if not text.strip():
-        return {}
-    try:
-        tree = canonical.reread(text)
-    except canonical.BadJson:
-        # Stored schemas were read once already; one that cannot be read any more only costs the nicer form.
-        return {}
-    return tree if isinstance(tree, dict) else {}

@@ -80,7 +80,7 @@ class Rules:
 @lru_cache(maxsize=256)
 def _laid_open(schema_text: str) -> Rules | None:
     """The schema as far as it leads to a mark; None where it has none."""
-    root = _schema(schema_text)
+    root = read_schema(schema_text)
     parts: dict[int, list[tuple[str, Any, dict[str, Any]]]] = {}
     known: dict[int, dict[str, Any]] = {}
     leads_here: dict[int, list[int]] = {}
@@ -157,7 +157,8 @@ def referred(ref: Any, root: dict[str, Any]) -> Any:
     return found
 
 
-def _schema(text: str) -> dict[str, Any]:
+def read_schema(text: str) -> dict[str, Any]:
+    """A stored schema; empty where there is none, or none that can be read any more."""
     if not text.strip():
         return {}
     try:
