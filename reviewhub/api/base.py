@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Final, NoReturn, TypeVar
 
 from django.http import HttpResponse
@@ -43,7 +44,11 @@ class Body:
     """A request's body as it was read."""
 
     tree: canonical.Tree
-    digest: str
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the whole value, made for those who ask."""
+        return canonical.body_digest(self.tree)
 
     def read(self, model: type[Message]) -> Message:
         """The body as a message of the contract. Raises BadJson with the path of each fault."""
@@ -186,8 +191,7 @@ def read_tree(request: Request) -> Body:
         BadJson: it is no JSON, or not within the limits; with the path.
     """
     raw: bytes = request._request.body
-    tree = parse_sent(raw or b"{}")
-    return Body(tree=tree, digest=canonical.body_digest(tree))
+    return Body(parse_sent(raw or b"{}"))
 
 
 def read_nothing(request: Request) -> None:

@@ -17,11 +17,15 @@ WORD_CHARACTERS: Final = 40
 MOST_WORDS: Final = 300
 MOST_ASKED: Final = 12
 MOST_CHARACTERS: Final = 100_000
+"""Of all texts together; what comes later is not found."""
 
 _ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORDS = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
 # 1,240.00 is the number that an argument spells 1240.00.
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# Up to 200 characters, to a space if there is one: marks are put in order within a piece, which takes the square of its
+# length where they are many.
+_PIECES = re.compile(r".{1,200}(?!\S)|\S{1,200}|.", re.DOTALL)
 
 
 def fold(text: str) -> str:
@@ -32,11 +36,10 @@ def fold(text: str) -> str:
 def words_text(texts: Iterable[str]) -> str:
     """The words of these texts with a space between, each once and at most MOST_WORDS, as they are stored."""
     found: dict[str, None] = {}
-    for text in texts:
-        for word in _words(text[:MOST_CHARACTERS]):
-            found.setdefault(word)
-            if len(found) == MOST_WORDS:
-                return " ".join(found)
+    for word in _words(_beginning(texts)):
+        found.setdefault(word)
+        if len(found) == MOST_WORDS:
+            break
     return " ".join(found)
 
 
@@ -60,6 +63,24 @@ def values_in(tree: Tree) -> Iterator[str]:
             yield value
 
 
+def _beginning(texts: Iterable[str]) -> str:
+    """The first MOST_CHARACTERS of these texts, with a space between."""
+    taken: list[str] = []
+    left = MOST_CHARACTERS
+    for text in texts:
+        taken.append(text[:left])
+        left -= len(text) + 1
+        if left <= 0:
+            break
+    return " ".join(taken)
+
+
 def _words(text: str) -> Iterator[str]:
-    for word in _WORDS.findall(_THOUSANDS.sub("", fold(text))):
-        yield word[:WORD_CHARACTERS]
+    left = MOST_CHARACTERS
+    for piece in [text] if text.isascii() else _PIECES.findall(text):
+        if not left:
+            return
+        folded = fold(piece)[:left]  # a sign may stand for a whole sentence
+        left -= len(folded)
+        for match in _WORDS.finditer(_THOUSANDS.sub("", folded)):
+            yield match[0][:WORD_CHARACTERS]

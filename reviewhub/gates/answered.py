@@ -11,7 +11,6 @@ from reviewhub.accounts.models import Agent
 from reviewhub.audit.record import Entry, record_many
 from reviewhub.core import clock
 from reviewhub.core.actors import Actor, policy
-from reviewhub.core.display.masking import masked_text
 from reviewhub.gates.kinds import CallAllowed, CallDenied
 from reviewhub.gates.prepare import Prepared
 from reviewhub.reviews.asked import approval
@@ -39,7 +38,7 @@ def write_answers(
                 answer=one.answer,
                 tool=one.tool,
                 effect=one.proposal.effect,
-                arguments=one.proposal.arguments,
+                shown=one.shown,
                 failed_checks=one.failed_checks,
                 repeats=one.repeats,
             )
@@ -87,7 +86,7 @@ def _decide_at_once(pairs: Sequence[tuple[ToolCall, Prepared]], now: datetime, *
                     policy_version=one.answer.policy_version,
                     checkpoint=call.checkpoint.state_hash if call.checkpoint else "",
                 ),
-                arguments=masked_text(one.proposal.arguments, one.tool.schema),
+                arguments=one.shown.text,
             )
         )
     Decision.objects.bulk_create(decisions)

@@ -8,6 +8,7 @@ from reviewhub.reviews.draw import draw_sampled
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.queries import arguments_of
 from reviewhub.tools.models import Tool
+from reviewhub.tools.shown import shown
 
 
 def look_later(call: ToolCall) -> None:
@@ -26,6 +27,6 @@ def look_later(call: ToolCall) -> None:
         run=call.run,
         agent=call.run.agent,
         tool=tool,
-        arguments=arguments_of(call, attempt.grant.version),
+        shown=shown(tool, arguments_of(call, attempt.grant.version)),
         because=str(because.get("text", "")) if isinstance(because, dict) else "",
     )

@@ -21,7 +21,6 @@ from reviewhub.checkpoints.queries import head_of
 from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
-from reviewhub.core.display.masking import masked_text
 from reviewhub.core.errors import NotFound
 from reviewhub.core.idempotency import answered, claim
 from reviewhub.gates.kinds import CallObserved
@@ -153,7 +152,7 @@ def _end(
             policy_version=one.answer.policy_version,
             checkpoint=call.checkpoint.state_hash if call.checkpoint else "",
         ),
-        arguments=masked_text(one.proposal.arguments, one.tool.schema),
+        arguments=one.shown.text,
     )
     tell_undecided(call=call, undecided=one.answer.undecided, policy_version=one.answer.policy_version)
     _look_later(run, call, one, unasked)
@@ -172,6 +171,6 @@ def _look_later(run: Run, call: ToolCall, one: Prepared, unasked: bool) -> None:
         run=run,
         agent=run.agent,
         tool=one.tool,
-        arguments=one.proposal.arguments,
+        shown=one.shown,
         because=one.answer.text,
     )

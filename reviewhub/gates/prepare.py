@@ -19,13 +19,14 @@ from reviewhub.policies.rules import effective_effect
 from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.claims import claims_text
 from reviewhub.toolcalls.in_plan import plan_steps
-from reviewhub.toolcalls.likeness import likeness
+from reviewhub.toolcalls.likeness import likeness_of
 from reviewhub.toolcalls.propose import Proposal
 from reviewhub.toolcalls.states import CallState
 from reviewhub.toolcalls.verdict_weight import counting
 from reviewhub.toolcalls.words import call_words
 from reviewhub.tools.models import Tool
 from reviewhub.tools.see import known, see
+from reviewhub.tools.shown import Shown, shown
 
 STATE_OF = {
     "allow": CallState.ALLOWED,
@@ -43,6 +44,7 @@ class Prepared:
     facts: CallFacts
     answer: Resolved
     tool: Tool
+    shown: Shown
     failed_checks: int
     repeats: tuple[uuid.UUID, ...] = ()
 
@@ -74,19 +76,19 @@ def prepare(
         _read(position, call, tools[call.tool], step, _counting(run, agent, call), agent.name)
         for position, (call, step) in enumerate(zip(calls, steps, strict=True))
     ]
-    errors = [error for _, _, found in read for error in found]
+    errors = [error for one in read for error in one.errors]
     if errors:
         raise Invalid("The arguments are not what the tool's schema allows.", errors=errors)
     answers = evaluate(
         workspace_id=run.workspace_id,
         agent=agent,
         environment=run.environment,
-        calls=[facts for _, facts, _ in read],
+        calls=[one.facts for one in read],
     )
     # Only now: what is refused leaves nothing behind. Tools that nobody described make rows, and nothing lets them run.
     unknown = sum(
-        answer.action == "require" and not facts.registered
-        for (_, facts, _), answer in zip(read, answers, strict=True)
+        answer.action == "require" and not one.facts.registered
+        for one, answer in zip(read, answers, strict=True)
     )
     if may_wait and unknown:
         not_too_many(agent=agent, more=unknown)
@@ -94,15 +96,16 @@ def prepare(
     return [
         with_answer(
             Prepared(
-                proposal=proposal,
-                facts=facts,
+                proposal=one.proposal,
+                facts=one.facts,
                 answer=answer,
-                tool=tools[call.tool],
-                failed_checks=len(facts.failed_checks),
+                tool=tools[one.facts.tool],
+                shown=one.shown,
+                failed_checks=len(one.facts.failed_checks),
             ),
             answer,
         )
-        for call, (proposal, facts, _), answer in zip(calls, read, answers, strict=True)
+        for one, answer in zip(read, answers, strict=True)
     ]
 
 
@@ -145,16 +148,29 @@ def because_text(answer: Resolved) -> str:
     return canonical.dumps(tree)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Read:
+    """One call before policy is asked."""
+
+    proposal: Proposal
+    facts: CallFacts
+    shown: Shown
+    errors: list[dict[str, str]]
+
+
 def _read(
     position: int, call: wire.ToolCallIn, tool: Tool, step: str, failed: tuple[str, ...], agent: str
-) -> tuple[Proposal, CallFacts, list[dict[str, str]]]:
+) -> _Read:
     where = f"/tool_calls/{position}/arguments"
     text = call.canonical_arguments
     check_arguments(text, path=where)
+    # Whatever looks at the arguments from here on looks at this one value: to read it anew is what costs.
+    tree = canonical.reread(text)
     wished = call.allowed_decisions
     known = call_facts(
         tool=tool,
         arguments=text,
+        tree=tree,
         failed_checks=failed,
         wished_decisions=None if wished is None else tuple(kind.value for kind in wished),
         wished_deadline_seconds=max(1, int(call.deadline.total_seconds())) if call.deadline else None,
@@ -163,20 +179,19 @@ def _read(
     errors = [error | {"path": where + error["path"]} for error in known.errors]
     claimed = call.effect.value if call.effect else None
     effect = effective_effect(tool.effect if tool.is_registered else None, claimed)
+    said = shown(tool, text, tree)
     proposal = Proposal(
         tool_name=tool.name,
         call_id=call.call_id,
         effect=effect,
         time_limit_seconds=tool.time_limit_seconds,
         arguments=text,
-        digest=canonical.digest(tool=tool.name, arguments_text=text),
-        likeness=likeness(tool=tool.name, arguments=text),
+        digest=canonical.digest_of(tool=tool.name, canonical_arguments=text),
+        likeness=likeness_of(tool=tool.name, arguments=tree),
         claims=claims_text(call),
-        words=call_words(
-            tool=tool.name, agent=agent, template=tool.sentence, schema=tool.schema, arguments=text
-        ),
+        words=call_words(tool=tool.name, agent=agent, template=tool.sentence, masked=said.masked),
     )
-    return proposal, known.facts, errors
+    return _Read(proposal=proposal, facts=known.facts, shown=said, errors=errors)
 
 
 def _counting(run: Run, agent: Agent, call: wire.ToolCallIn) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from reviewhub.toolcalls.queries import equal_elsewhere
 from reviewhub.toolcalls.settle import Answer, decide_row
 from reviewhub.toolcalls.states import CALL_EDGES, GRANT_EDGES, CallState, GrantState
 from reviewhub.tools.models import Effect
+from reviewhub.tools.shown import shown
 
 
 def facts_differ(
@@ -131,7 +132,7 @@ def reask(*, locked: Locked, because: str, actor: Actor) -> None:
         answer=needed,
         tool=found.tool,
         effect=locked.call.effect,
-        arguments=found.arguments,
+        shown=shown(found.tool, found.arguments),
         failed_checks=len(failed_checks(locked.call.claims)),
         repeats=tuple(twin.pk for twin in twins),
     )

@@ -22,6 +22,7 @@ from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.queries import arguments_of
 from reviewhub.toolcalls.states import CALL_EDGES, CallState
 from reviewhub.tools.models import Effect, Tool
+from reviewhub.tools.shown import shown
 
 BATCH = 200
 
@@ -65,7 +66,7 @@ def open_unknown(*, locked: Locked, because: str, actor: Actor) -> None:
         agent=call.agent,
         tool=tool,
         effect=call.effect,
-        arguments=arguments_of(call),
+        shown=shown(tool, arguments_of(call)),
         because=because,
         approved_on=_approved_on(call),
     )

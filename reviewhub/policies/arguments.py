@@ -27,16 +27,20 @@ class Inexact(ValueError):
 class Arguments:
     """The canonical text of a call's arguments, and how much time conditions have spent on them."""
 
-    def __init__(self, text: str) -> None:
-        """`text` as it was validated, and as the tool gets it."""
+    def __init__(self, text: str, tree: canonical.Tree = None) -> None:
+        """`text` as it was validated, and as the tool gets it; `tree` is its value, where somebody has read it already.
+
+        It is an object, so None says that nobody has.
+        """
         self.text = text
+        self._read = tree
         self.seconds = 0.0
         self.given: tuple[dict[str, str], Any] | None = None
 
     @cached_property
     def tree(self) -> canonical.Tree:
         """The value."""
-        return canonical.reread(self.text)
+        return canonical.reread(self.text) if self._read is None else self._read
 
     @cached_property
     def plain(self) -> Any:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 
 from django.db import connection, transaction
+from reviewhub_agents.canonical import Tree
 
 from reviewhub.accounts.models import Agent, Team
 from reviewhub.policies import rules
@@ -32,7 +33,8 @@ NONE_YET = "no policy is published"
 class CallFacts:
     """What policy may know of a call, apart from whose it is.
 
-    `arguments` are their canonical text: what conditions look at is what runs. `registered`, `schema_fingerprint` and
+    `arguments` are their canonical text: what conditions look at is what runs; `tree` is the value of that text, for
+    whoever has read it already. `registered`, `schema_fingerprint` and
     `schema_problem` are facts of the server, `effect` is the registered one or a stronger one that the agent claims
     (`rules.effective_effect`); `plan_step` is the open step of an approved plan that asks, by the server's record; the
     rest are the agent's claims, which hold a call back and never let one through. Times are in seconds.
@@ -43,6 +45,7 @@ class CallFacts:
     effect: str | None
     schema_fingerprint: str = ""
     arguments: str = "{}"
+    tree: Tree = field(default=None, compare=False, repr=False)
     schema_problem: str = ""
     failed_checks: tuple[str, ...] = ()
     wished_decisions: tuple[str, ...] | None = None
@@ -163,13 +166,13 @@ def _read(version_id: uuid.UUID) -> InForce:
 def call_of(facts: CallFacts, *, agent: Agent, environment: str, tools: Known) -> rules.Call:
     """The facts with whose they are, as the pure rules take them; `tools` are those that the policy knows."""
     given = {one.name: getattr(facts, one.name) for one in fields(facts)}
-    mark, text = given.pop("schema_fingerprint"), given.pop("arguments")
+    mark, text, tree = (given.pop(name) for name in ("schema_fingerprint", "arguments", "tree"))
     return rules.Call(
         agent=agent.name,
         agent_team=agent.team.name,
         environment=environment,
         known=facts.registered and (act_of(facts.tool) is not None or (agent.pk, facts.tool, mark) in tools),
-        arguments=Arguments(text),
+        arguments=Arguments(text, tree),
         **given,
     )
 

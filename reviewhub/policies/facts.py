@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from reviewhub.core.schemas.validate import SchemaUnusable, validate
+from reviewhub_agents import canonical
+
+from reviewhub.core.schemas.validate import SchemaUnusable, validate_tree
 from reviewhub.policies.evaluate import CallFacts
 from reviewhub.tools.acts import act_of
 from reviewhub.tools.models import Tool
@@ -22,25 +24,29 @@ def call_facts(
     *,
     tool: Tool,
     arguments: str,
+    tree: canonical.Tree = None,
     failed_checks: tuple[str, ...] = (),
     wished_decisions: tuple[str, ...] | None = None,
     wished_deadline_seconds: int | None = None,
     plan_step: str = "",
 ) -> Known:
-    """Facts of the server about a call with these arguments (canonical text), and the agent's tightening claims.
+    """Facts of the server about a call with these arguments (canonical text; `tree` is their value, where it was read
+    already), and the agent's tightening claims.
 
     A schema that cannot be used makes a `schema_problem`, which holds the call; arguments that break a good schema are
     `errors`, for the caller to refuse.
     """
     problem, errors = "", []
     if tool.schema:
+        tree = canonical.reread(arguments) if tree is None else tree
         try:
-            errors = validate(tool.schema, arguments)
+            errors = validate_tree(tool.schema, tree)
         except SchemaUnusable as unusable:
             problem = str(unusable)
     facts = replace(
         facts_of_tool(tool),
         arguments=arguments,
+        tree=tree,
         schema_problem=problem,
         failed_checks=failed_checks,
         wished_decisions=_sensible(tool, wished_decisions),

@@ -5,14 +5,13 @@ from __future__ import annotations
 import uuid
 
 from reviewhub.accounts.models import Agent
-from reviewhub.core.display.masking import masked_text
-from reviewhub.core.display.sentence import sentence
 from reviewhub.policies.evaluate import Resolved
 from reviewhub.policies.rules import Requirement
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.request import RANK, Asked
 from reviewhub.reviews.requirement import Stored
 from reviewhub.tools.models import Tool
+from reviewhub.tools.shown import Shown
 
 
 def approval(
@@ -20,7 +19,7 @@ def approval(
     answer: Resolved,
     tool: Tool,
     effect: str,
-    arguments: str,
+    shown: Shown,
     failed_checks: int = 0,
     repeats: tuple[uuid.UUID, ...] = (),
 ) -> Asked:
@@ -38,19 +37,17 @@ def approval(
     )
     return Asked(
         stored=stored,
-        sentence=sentence(
-            tool=tool.name, arguments_text=arguments, template=tool.sentence, schema=tool.schema
-        ),
+        sentence=shown.sentence,
         risk=risk(tool=tool, effect=effect, failed_checks=failed_checks),
         failed_checks=failed_checks,
         repeats=repeats,
-        arguments=masked_text(arguments, tool.schema),
+        arguments=shown.text,
         undecided=answer.undecided,
     )
 
 
 def unknown_outcome(
-    *, agent: Agent, tool: Tool, effect: str, arguments: str, because: str, approved_on: Requirement | None
+    *, agent: Agent, tool: Tool, effect: str, shown: Shown, because: str, approved_on: Requirement | None
 ) -> Asked:
     """What is asked about a call of unknown outcome: one person of the agent's team says what happened.
 
@@ -64,12 +61,10 @@ def unknown_outcome(
     stored = Stored(requirement=needed, teams=(agent.team_id,), text=because)
     return Asked(
         stored=stored,
-        sentence=sentence(
-            tool=tool.name, arguments_text=arguments, template=tool.sentence, schema=tool.schema
-        ),
+        sentence=shown.sentence,
         risk=risk(tool=tool, effect=effect, failed_checks=0),
         kind=ReviewRequest.Kind.UNKNOWN,
-        arguments=masked_text(arguments, tool.schema),
+        arguments=shown.text,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from reviewhub.accounts.models import Agent
 from reviewhub.audit.record import record
 from reviewhub.core.actors import SYSTEM
-from reviewhub.core.display.sentence import pack, plain, sentence
+from reviewhub.core.display.sentence import pack, plain
 from reviewhub.reviews.asked import risk
 from reviewhub.reviews.kinds import PostReviewDrawn
 from reviewhub.reviews.models import PostReview
@@ -15,6 +15,7 @@ from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.states import CallState
 from reviewhub.tools.models import Tool
+from reviewhub.tools.shown import Shown
 
 UNASKED = 4
 """The rank of what ran without the approval that it needed."""
@@ -22,16 +23,16 @@ LONGEST = 400
 
 
 def draw_unasked(
-    *, call: ToolCall, run: Run, agent: Agent, tool: Tool, arguments: str, because: str
+    *, call: ToolCall, run: Run, agent: Agent, tool: Tool, shown: Shown, because: str
 ) -> PostReview:
     """Puts a call that ran though policy would have held or denied it into post-review, in the caller's transaction."""
     drawn = Draw(because=f"It ran without approval. {because}", severity="high")
     level = risk(tool=tool, effect=call.effect, failed_checks=0)
-    return _draw(call, run, agent, tool, arguments, drawn, level, UNASKED)
+    return _draw(call, run, agent, shown, drawn, level, UNASKED)
 
 
 def draw_sampled(
-    *, call: ToolCall, run: Run, agent: Agent, tool: Tool, arguments: str, because: str
+    *, call: ToolCall, run: Run, agent: Agent, tool: Tool, shown: Shown, because: str
 ) -> PostReview | None:
     """Puts a call that a rule observes into post-review if it is drawn (`sampling`), in the caller's transaction."""
     level = risk(tool=tool, effect=call.effect, failed_checks=0)
@@ -42,13 +43,12 @@ def draw_sampled(
         failed=call.state == CallState.FAILED,
         because=because,
     )
-    return _draw(call, run, agent, tool, arguments, drawn, level, RANK[level]) if drawn else None
+    return _draw(call, run, agent, shown, drawn, level, RANK[level]) if drawn else None
 
 
 def _draw(
-    call: ToolCall, run: Run, agent: Agent, tool: Tool, arguments: str, drawn: Draw, level: str, rank: int
+    call: ToolCall, run: Run, agent: Agent, shown: Shown, drawn: Draw, level: str, rank: int
 ) -> PostReview:
-    said = sentence(tool=tool.name, arguments_text=arguments, template=tool.sentence, schema=tool.schema)
     made, is_new = PostReview.objects.get_or_create(
         tool_call=call,
         defaults={
@@ -60,8 +60,8 @@ def _draw(
             "environment": run.environment,
             "risk": level,
             "rank": rank,
-            "sentence": pack(said),
-            "plain_sentence": plain(said),
+            "sentence": pack(shown.sentence),
+            "plain_sentence": plain(shown.sentence),
             "drawn_because": drawn.because[:LONGEST],
             "severity": drawn.severity,
             "percent": drawn.percent,

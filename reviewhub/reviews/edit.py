@@ -14,8 +14,8 @@ from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.changes import apply_changes, difference, parse_changes
 from reviewhub.core.clock import now
-from reviewhub.core.display.masking import masked_changes, masked_text
-from reviewhub.core.display.sentence import Part, pack, plain, sentence
+from reviewhub.core.display.masking import masked_changes
+from reviewhub.core.display.sentence import pack, plain
 from reviewhub.core.errors import Invalid, NotFound, TryAgain
 from reviewhub.core.limits import check_arguments
 from reviewhub.limits.weigh import reserve, weigh
@@ -37,11 +37,12 @@ from reviewhub.reviews.tell_undecided import tell_undecided
 from reviewhub.reviews.turn import tell
 from reviewhub.runs.note import note_more
 from reviewhub.toolcalls.claims import failed_checks
-from reviewhub.toolcalls.likeness import likeness
+from reviewhub.toolcalls.likeness import likeness_of
 from reviewhub.toolcalls.models import CallVersion, ToolCall
 from reviewhub.toolcalls.queries import arguments_of
 from reviewhub.toolcalls.words import call_words
 from reviewhub.tools.models import Tool
+from reviewhub.tools.shown import Shown, shown
 
 
 class PolicyMoved(TryAgain):
@@ -62,7 +63,8 @@ class Edit:
     """The changes that would lead back, for the record: what stood there, without secrets."""
     answer: Resolved
     asked: Asked | None
-    sentence: tuple[Part, ...]
+    shown: Shown
+    likeness: str
     risk: str
     facts: CallFacts
     tool: Tool
@@ -93,7 +95,8 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
         raise Invalid.at("/changes", "these changes change nothing; approve instead")
     check_arguments(arguments, path="/changes")
     _check_locks(_required(request_id), before, arguments)
-    known = call_facts(tool=tool, arguments=arguments, failed_checks=failed_checks(call.claims))
+    tree = canonical.reread(arguments)
+    known = call_facts(tool=tool, arguments=arguments, tree=tree, failed_checks=failed_checks(call.claims))
     if known.errors:
         raise Invalid("The arguments would not be what the tool's schema allows.", errors=known.errors)
     (answer,) = evaluate(
@@ -104,24 +107,21 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
     )
     if answer.action == "deny":
         raise DeniedByPolicy(f"Policy denies the call with these arguments. {answer.text}")
-    failed = len(known.facts.failed_checks)
+    failed, said = len(known.facts.failed_checks), shown(tool, arguments, tree)
     changes = canonical.dumps([change.to_tree() for change in body.changes])
     return Edit(
         base_digest=body.digest,
         arguments=arguments,
-        digest=canonical.digest(tool=tool.name, arguments_text=arguments),
+        digest=canonical.digest_of(tool=tool.name, canonical_arguments=arguments),
         changes=changes,
         changes_told=canonical.dumps(masked_changes(changes, arguments, tool.schema)),
         before_told=canonical.dumps(masked_changes(_back(arguments, before), before, tool.schema)),
         answer=answer,
-        asked=approval(
-            answer=answer, tool=tool, effect=call.effect, arguments=arguments, failed_checks=failed
-        )
+        asked=approval(answer=answer, tool=tool, effect=call.effect, shown=said, failed_checks=failed)
         if answer.action == "require"
         else None,
-        sentence=sentence(
-            tool=tool.name, arguments_text=arguments, template=tool.sentence, schema=tool.schema
-        ),
+        shown=said,
+        likeness=likeness_of(tool=tool.name, arguments=tree),
         risk=risk(tool=tool, effect=call.effect, failed_checks=failed),
         facts=known.facts,
         tool=tool,
@@ -129,8 +129,7 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
             tool=tool.name,
             agent=call.agent.name,
             template=tool.sentence,
-            schema=tool.schema,
-            arguments=arguments,
+            masked=said.masked,
         ),
     )
 
@@ -182,7 +181,7 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
             votes_voided=voided,
             sentence=row.plain_sentence,
         ),
-        arguments=masked_text(edit.arguments, edit.tool.schema),
+        arguments=edit.shown.text,
     )
     tell_undecided(
         call=call,
@@ -211,7 +210,7 @@ def _within_limits(call: ToolCall, edit: Edit) -> Stored | None:
         answer=answer,
         tool=edit.tool,
         effect=call.effect,
-        arguments=edit.arguments,
+        shown=edit.shown,
         failed_checks=len(edit.facts.failed_checks),
     )
     return asked.stored
@@ -224,7 +223,7 @@ def _new_version(call: ToolCall, edit: Edit, actor: Actor) -> None:
         version=version,
         arguments=edit.arguments,
         digest=edit.digest,
-        likeness=likeness(tool=call.tool_name, arguments=edit.arguments),
+        likeness=edit.likeness,
         changes=edit.changes,
         author_kind=actor.kind,
         author_id=actor.id,
@@ -239,8 +238,8 @@ def _update_request(row: ReviewRequest, edit: Edit, stored: Stored) -> None:
     fields: dict[str, Any] = {
         "version": row.version + 1,
         "digest": edit.digest,
-        "sentence": pack(edit.sentence),
-        "plain_sentence": plain(edit.sentence),
+        "sentence": pack(edit.shown.sentence),
+        "plain_sentence": plain(edit.shown.sentence),
         "requirement": stored.model_dump_json(),
         "approvals_needed": stored.requirement.approvals,
         "on_timeout": stored.requirement.on_timeout,

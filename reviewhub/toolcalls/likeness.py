@@ -23,7 +23,12 @@ def likeness(*, tool: str, arguments: str) -> str:
     Args:
         arguments: canonical text.
     """
-    text = canonical.dumps({"arguments": _alike(canonical.reread(arguments)), "tool": tool})
+    return likeness_of(tool=tool, arguments=canonical.reread(arguments))
+
+
+def likeness_of(*, tool: str, arguments: Tree) -> str:
+    """As `likeness`, for arguments that were read already."""
+    text = canonical.dumps({"arguments": _alike(arguments), "tool": tool})
     return sha256(text.encode()).hexdigest()
 
 
@@ -42,6 +47,9 @@ def _alike(tree: Tree) -> Tree:
 
 def _spelled(number: Number) -> Number:
     """The shortest spelling, from sign, digits and power of ten: nothing is rounded, however long the number is."""
+    if number.literal.isdecimal():
+        kept = number.literal.rstrip("0")
+        return Number.trusted(f"{kept}e{len(number.literal) - len(kept)}" if kept else "0")
     sign, digits, power = Decimal(number.literal).as_tuple()
     assert isinstance(power, int), "JSON has neither NaN nor infinity"
     text = "".join(map(str, digits)).lstrip("0")

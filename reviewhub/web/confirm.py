@@ -58,7 +58,7 @@ def confirmation(row: ReviewRequest, shown: Evidence, body: wire.DecideBody, mem
     stored = edit.asked.stored if edit.asked else shown.requirement
     needed = stored.requirement
     secret = shown.secret_paths | write_only_paths(shown.tool.schema if shown.tool else "", edit.arguments)
-    sentence = pack(edit.sentence)
+    sentence = pack(edit.shown.sentence)
     return Confirmation(
         sentence=sentence,
         digest=edit.digest,

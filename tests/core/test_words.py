@@ -7,6 +7,7 @@ import pytest
 from reviewhub_agents import canonical
 
 import reviewhub
+from reviewhub.core.display.masking import masked_tree
 from reviewhub.core.words import MOST_WORDS, values_in, words_asked, words_text
 from reviewhub.toolcalls.words import call_words
 
@@ -38,11 +39,14 @@ def test_there_is_an_end() -> None:
 
 def test_what_a_call_is_found_by_holds_no_secret() -> None:
     schema = '{"type":"object","properties":{"pin":{"type":"string","writeOnly":true}}}'
-    text = canonical.canonical(
+    arguments = canonical.parse(
         '{"pin":"4711","password":"hunter2","to":{"name":"Ünal"},"list":[12345678901234567890,"x1"]}'
     )
     words = call_words(
-        tool="bank.wire", agent="Pay bot", template="Wire {to.name} now", schema=schema, arguments=text
+        tool="bank.wire",
+        agent="Pay bot",
+        template="Wire {to.name} now",
+        masked=masked_tree(arguments, schema),
     )
     assert {"bank", "wire", "pay", "now", "ünal", "12345678901234567890", "x1"} <= set(words.split())
     assert not {"4711", "hunter2"} & set(words.split())

@@ -10,6 +10,7 @@ from reviewhub_agents import canonical
 
 from reviewhub.accounts.models import Agent, Member, Team
 from reviewhub.core.clock import now
+from reviewhub.core.display.masking import masked
 from reviewhub.core.display.sentence import pack, plain, sentence
 from reviewhub.policies.rules import Requirement
 from reviewhub.reviews.follow_up import guardrail
@@ -70,7 +71,7 @@ def waiting(
     CallVersion.objects.create(
         tool_call=call, version=1, arguments=text, digest=digest, author_kind="agent", author_name=who.name
     )
-    words = call_words(tool=tool, agent=who.name, template=template, schema=schema, arguments=text)
+    words = call_words(tool=tool, agent=who.name, template=template, masked=masked(text, schema))
     note_calls(run, {call.pk: words})
     parts = sentence(tool=tool, arguments_text=text, template=template)
     number = (ReviewRequest.objects.filter(workspace=workspace).order_by("-number").values_list("number", flat=True)

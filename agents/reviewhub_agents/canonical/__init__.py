@@ -27,6 +27,7 @@ __all__ = [
     "body_digest",
     "canonical",
     "digest",
+    "digest_of",
     "dumps",
     "parse",
     "plain",
@@ -65,9 +66,15 @@ def digest(*, tool: str, arguments_text: str) -> str:
     `arguments_text` is made canonical first, so two spellings of one value never get two digests.
     Raises `BadJson` when it is not acceptable JSON, or when `tool` holds U+0000 or a lone surrogate.
     """
-    arguments = dumps(reread(arguments_text))
-    text = f'{{"arguments":{arguments},"tool":{dumps(tool)},"version":{DIGEST_VERSION}}}'
-    return _sha256(text)
+    return digest_of(tool=tool, canonical_arguments=dumps(reread(arguments_text)))
+
+
+def digest_of(*, tool: str, canonical_arguments: str) -> str:
+    """The same for arguments that `dumps` has just written, which are not read once more.
+
+    Raises `BadJson` when `tool` holds U+0000 or a lone surrogate.
+    """
+    return _sha256(f'{{"arguments":{canonical_arguments},"tool":{dumps(tool)},"version":{DIGEST_VERSION}}}')
 
 
 def body_digest(tree: Writable) -> str:

@@ -38,39 +38,48 @@ class _Writer:
         self.keys: list[str | int] = []
 
     def pieces(self, tree: Writable) -> list[str]:
-        """The text in pieces, by an own stack: depth never meets the interpreter's."""
+        """The text of a value that holds others, in pieces, by an own stack: depth never meets the interpreter's."""
         out: list[str] = []
-        open_: list[tuple[Iterator[tuple[str | int, Writable]], str]] = []
-        value, more = tree, True
-        while more:
-            kind = type(value)
-            if kind is dict or kind is list:
-                open_.append((self._items(value), "}" if kind is dict else "]"))
-                self.keys.append("")
-                out.append("{" if kind is dict else "[")
-                if len(open_) > MOST_WRITABLE_DEPTH:
-                    raise self._refusal(
-                        "too_deep", f"The value is nested more than {MOST_WRITABLE_DEPTH} levels deep."
-                    )
-            else:
-                out.append(self.scalar(value))
-            more = False
-            while open_ and not more:
-                items, close = open_[-1]
-                item = next(items, None)
-                if item is None:
-                    out.append(close)
-                    open_.pop()
-                    self.keys.pop()
+        put, keys = out.append, self.keys
+        around: list[tuple[Iterator[tuple[str | int, Writable]], bool]] = []
+        value = tree
+        while True:
+            is_object, is_first = type(value) is dict, True
+            items = self._items(value)
+            put("{" if is_object else "[")
+            keys.append("")
+            if len(keys) > MOST_WRITABLE_DEPTH:
+                raise self._refusal(
+                    "too_deep", f"The value is nested more than {MOST_WRITABLE_DEPTH} levels deep."
+                )
+            while True:
+                # Most values hold no others: they are written in this loop, and nothing is put on the stack.
+                for key, value in items:
+                    keys[-1] = key
+                    if is_first:
+                        is_first = False
+                    else:
+                        put(",")
+                    if is_object:
+                        put(self._string(str(key), "key"))
+                        put(":")
+                    kind = type(value)
+                    if kind is Number:
+                        put(value.literal)
+                    elif kind is dict or kind is list:
+                        break
+                    else:
+                        put(self.scalar(value))
+                else:
+                    put("}" if is_object else "]")
+                    keys.pop()
+                    if not around:
+                        return out
+                    items, is_object = around.pop()
+                    is_first = False
                     continue
-                key, value = item
-                self.keys[-1] = key
-                if out[-1] not in ("{", "["):
-                    out.append(",")
-                if close == "}":
-                    out.append(self._key(key))
-                more = True
-        return out
+                break
+            around.append((items, is_object))
 
     def _items(self, value: Writable) -> Iterator[tuple[str | int, Writable]]:
         if type(value) is list:
@@ -79,9 +88,6 @@ class _Writer:
             if type(key) is not str:
                 raise self._refusal("invalid", f"The key {key!a:.60} is not text.")
         return iter(sorted(value.items()))
-
-    def _key(self, key: str | int) -> str:
-        return self._string(str(key), "key") + ":"
 
     def scalar(self, value: Writable) -> str:
         """The text of a value that holds no others."""

@@ -82,14 +82,14 @@ class Arguments(Wire):
     @property
     def arguments_tree(self) -> dict[str, Tree]:
         """The arguments with exact numbers, whichever way they were given. Raises `BadJson`."""
-        tree = reread(self.arguments_text if self.arguments_text is not None else dumps(self.arguments))
+        tree = reread(self.canonical_arguments)
         assert isinstance(tree, dict)
         return tree
 
     @property
     def canonical_arguments(self) -> str:
         """The arguments' canonical text. Raises `BadJson`."""
-        return dumps(self.arguments_tree)
+        return dumps(self.arguments if self.arguments_text is None else reread(self.arguments_text))
 
 
 class ToolCallIn(Arguments):

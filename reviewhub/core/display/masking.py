@@ -14,13 +14,17 @@ from reviewhub_agents.canonical import Number, Tree
 
 from reviewhub.core.display import secrets
 from reviewhub.core.display.arguments import pointer
-from reviewhub.core.display.write_only import write_only_paths
+from reviewhub.core.display.write_only import marked_in
 
 
 def masked(text: str, schema_text: str = "") -> Tree:
     """The value of a JSON text with every secret masked; `schema_text` is the JSON Schema for it, if there is one."""
-    tree = canonical.reread(text)
-    hidden = secret_values(tree, write_only_paths(schema_text, text))
+    return masked_tree(canonical.reread(text), schema_text)
+
+
+def masked_tree(tree: Tree, schema_text: str = "") -> Tree:
+    """As `masked`, for a value that was read already; what of it holds no secret is not copied."""
+    hidden = secret_values(tree, marked_in(schema_text, tree))
     return replaced(tree, {path: one.shown for path, one in hidden.items()})
 
 
@@ -32,9 +36,7 @@ def masked_text(text: str, schema_text: str = "") -> str:
 def masked_changes(text: str, after: str, schema_text: str = "") -> list[Tree]:
     """Changes (a JSON list of `core.changes`) that led to the arguments `after`, with every secret value masked."""
     tree = canonical.reread(after)
-    words = {
-        path: one.shown for path, one in secret_values(tree, write_only_paths(schema_text, after)).items()
-    }
+    words = {path: one.shown for path, one in secret_values(tree, marked_in(schema_text, tree)).items()}
     changes = masked(text)
     found: list[Tree] = []
     for change in changes if isinstance(changes, list) else []:
@@ -77,12 +79,15 @@ def secret_values(tree: Tree, marked: frozenset[str]) -> dict[str, Secret]:
         path, value, is_secret = todo.pop()
         is_secret = is_secret or path in marked
         if isinstance(value, dict):
-            todo.extend(
-                (pointer(path, key), item, is_secret or secrets.is_secret_key(key))
-                for key, item in value.items()
-            )
+            for key, item in value.items():
+                is_hidden = is_secret or secrets.is_secret_key(key)
+                # A pointer costs more than the look: it is made for what holds others, is a text, or may be hidden.
+                if is_hidden or marked or isinstance(item, dict | list | str):
+                    todo.append((pointer(path, key), item, is_hidden))
         elif isinstance(value, list):
-            todo.extend((pointer(path, at), item, is_secret) for at, item in enumerate(value))
+            for at, item in enumerate(value):
+                if is_secret or marked or isinstance(item, dict | list | str):
+                    todo.append((f"{path}/{at}", item, is_secret))
         elif is_secret and isinstance(value, str | Number):
             found[path] = Secret(value, whole=True)
         elif isinstance(value, str) and secrets.find(value):
@@ -91,9 +96,28 @@ def secret_values(tree: Tree, marked: frozenset[str]) -> dict[str, Secret]:
 
 
 def replaced(tree: Tree, words: Mapping[str, str], path: str = "") -> Tree:
-    """`tree` with these texts in the place of the values at their pointers."""
+    """`tree` with these texts in the place of the values at their pointers; nothing else is copied.
+
+    Args:
+        path: where `tree` stands in the value that the pointers lead into.
+    """
+    return _replaced(tree, words, path, _ways(words)) if words else tree
+
+
+def _ways(words: Mapping[str, str]) -> set[str]:
+    """The pointers of everything that holds something at one of these."""
+    ways: set[str] = set()
+    for path in words:
+        while path and (path := path.rpartition("/")[0]) not in ways:
+            ways.add(path)
+    return ways
+
+
+def _replaced(tree: Tree, words: Mapping[str, str], path: str, ways: set[str]) -> Tree:
+    if path not in ways:
+        return words.get(path, tree) if not isinstance(tree, dict | list) else tree
     if isinstance(tree, dict):
-        return {key: replaced(value, words, pointer(path, key)) for key, value in tree.items()}
+        return {key: _replaced(value, words, pointer(path, key), ways) for key, value in tree.items()}
     if isinstance(tree, list):
-        return [replaced(value, words, pointer(path, at)) for at, value in enumerate(tree)]
+        return [_replaced(value, words, f"{path}/{at}", ways) for at, value in enumerate(tree)]
     return words.get(path, tree)

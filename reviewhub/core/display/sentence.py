@@ -54,8 +54,12 @@ def sentence(*, tool: str, arguments_text: str, template: str = "", schema: str 
 
     It is read in lists, mails and the record, so it says no secret; `schema` is that of the arguments.
     """
-    tree = masked(arguments_text, schema)
-    return _limited(_filled(template, tree) if template.strip() else _default(tool, tree))
+    return sentence_of(tool=tool, masked=masked(arguments_text, schema), template=template)
+
+
+def sentence_of(*, tool: str, masked: canonical.Tree, template: str = "") -> tuple[Part, ...]:
+    """As `sentence`, for arguments whose secrets are masked already."""
+    return _limited(_filled(template, masked) if template.strip() else _default(tool, masked))
 
 
 def plain(parts: tuple[Part, ...]) -> str:

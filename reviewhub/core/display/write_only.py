@@ -18,14 +18,20 @@ MOST_STEPS = 15_000
 
 
 def write_only_paths(schema_text: str, arguments_text: str) -> frozenset[str]:
-    """JSON pointers into these arguments that the schema marks `writeOnly`.
+    """JSON pointers into these arguments (a JSON text) that the schema marks `writeOnly`.
 
     Every subschema that could apply counts, without asking whether it does: a mark too many hides, one too few tells.
     """
+    return (
+        marked_in(schema_text, canonical.reread(arguments_text)) if _laid_open(schema_text) else frozenset()
+    )
+
+
+def marked_in(schema_text: str, whole: Tree) -> frozenset[str]:
+    """As `write_only_paths`, for a value that was read already."""
     root = _laid_open(schema_text)
     if root is None:
         return frozenset()
-    whole = canonical.reread(arguments_text)
     found: set[str] = set()
     seen: set[tuple[str, int]] = set()
     todo: list[tuple[str, Tree, Rules]] = [("", whole, root)]

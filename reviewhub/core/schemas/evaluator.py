@@ -80,7 +80,10 @@ class Evaluation:
 
     def run(self, schema: Any, value: Any, path: Path, found: list[Fault], limit: int = 1 << 30) -> None:
         """Adds the faults of `value` to `found` and stops once there are `limit`."""
-        self.spend(1)
+        # Here and below as `spend` does it, without the call: this is what checking a large value consists of.
+        self.left -= 1
+        if self.left < 0:
+            raise Exhausted
         if schema is True:
             return
         if schema is False:
@@ -91,7 +94,9 @@ class Evaluation:
         for name, expected in schema.items():
             keyword = _KEYWORDS.get(name)
             if keyword is not None:
-                self.spend(1)
+                self.left -= 1
+                if self.left < 0:
+                    raise Exhausted
                 keyword(self, expected, value, schema, path, found)
                 if len(found) >= limit:
                     return
@@ -125,7 +130,8 @@ def _ref(run: Evaluation, reference: Any, value: Any, schema: Any, path: Path, f
 
 
 def _type(run: Evaluation, types: Any, value: Any, schema: Any, path: Path, found: list[Fault]) -> None:
-    if not any(_is(each, value) for each in (types if isinstance(types, list) else (types,))):
+    fits = any(_is(each, value) for each in types) if isinstance(types, list) else _is(types, value)
+    if not fits:
         found.append(Fault(path, "type", types))
 
 

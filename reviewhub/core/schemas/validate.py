@@ -50,8 +50,16 @@ def validate(schema_text: str, arguments_text: str, *, max_steps: int = MAX_STEP
     Raises:
         SchemaUnusable: the schema is none that `check_schema` passes, or checking took more than `max_steps`.
     """
+    return validate_tree(schema_text, _reread(arguments_text), max_steps=max_steps)
+
+
+def validate_tree(
+    schema_text: str, arguments: canonical.Tree, *, max_steps: int = MAX_STEPS
+) -> list[dict[str, str]]:
+    """As `validate`, for arguments that were read already."""
     check = compiled(schema_text).begin(steps=max_steps)
-    return [error_of(fault) for fault in check.faults(check.schema.root, arguments_text, limit=MAX_ERRORS)]
+    found = check.faults_of(check.schema.root, exact(arguments), limit=MAX_ERRORS)
+    return [error_of(fault) for fault in found]
 
 
 def fingerprint(text: str) -> str:
@@ -113,10 +121,10 @@ class Check:
         Raises:
             SchemaUnusable: it cannot be checked, or not with what is left of the budget.
         """
-        try:
-            value = see(canonical.reread(text))  # What comes here was bounded where it came in.
-        except canonical.BadJson as error:
-            raise SchemaUnusable(f"cannot be read: {error}") from error
+        return self.faults_of(part, see(_reread(text)), limit=limit)
+
+    def faults_of(self, part: Any, value: Any, *, limit: int) -> list[Fault]:
+        """As `faults`, for a value that was read and has a Decimal for each number."""
         try:
             return self._evaluation.faults(part, value, limit=limit)
         except Exhausted as error:
@@ -125,6 +133,14 @@ class Check:
             ) from error
         except RecursionError as error:
             raise SchemaUnusable("could not be checked: the schema nests too deep") from error
+
+
+def _reread(text: str) -> canonical.Tree:
+    """The value of a text, which was bounded where it came in."""
+    try:
+        return canonical.reread(text)
+    except canonical.BadJson as error:
+        raise SchemaUnusable(f"cannot be read: {error}") from error
 
 
 @lru_cache(maxsize=64)
