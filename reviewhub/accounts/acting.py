@@ -86,15 +86,15 @@ def _member(member_id: uuid.UUID) -> Caller | None:
 
 def _agent(agent_id: uuid.UUID, key_id: uuid.UUID | None) -> Caller | None:
     _share(_AGENT, agent_id)
+    if key_id is not None:
+        _share(_KEY, key_id)
+        key = AgentKey.objects.select_related("agent").filter(pk=key_id, agent_id=agent_id).first()
+        return AgentCaller(key=key, agent=key.agent) if key else None
+    # The server's own worker acts for a hosted agent without a key.
     agent = Agent.objects.filter(pk=agent_id).first()
     if agent is None:
         return None
-    if key_id is None:
-        # The server's own worker acts for a hosted agent without a key.
-        return AgentCaller(key=AgentKey(workspace_id=agent.workspace_id, agent=agent), agent=agent)
-    _share(_KEY, key_id)
-    key = AgentKey.objects.filter(pk=key_id).first()
-    return AgentCaller(key=key, agent=agent) if key else None
+    return AgentCaller(key=AgentKey(workspace_id=agent.workspace_id, agent=agent), agent=agent)
 
 
 def _share(statement: str, row_id: uuid.UUID) -> None:

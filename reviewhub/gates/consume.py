@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 from reviewhub_agents import canonical
 
 from reviewhub.accounts.acting import still_may
@@ -21,7 +20,7 @@ from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.core import faults
 from reviewhub.core.actors import Actor
-from reviewhub.core.clock import DbNow, now
+from reviewhub.core.clock import now
 from reviewhub.core.errors import IdempotencyConflict, ReviewHubError
 from reviewhub.core.idempotency import check_key
 from reviewhub.core.transitions import move
@@ -123,7 +122,7 @@ def _twins(locked: Locked) -> list[ToolCall]:
     """Equal `once` calls that acted on other branches. The run's lock keeps two branches from starting one at once."""
     if locked.call.effect != Effect.ONCE:
         return []
-    lock_run(locked.call.run_id)
+    locked.call.run = lock_run(locked.call.run_id)
     return equal_elsewhere(locked.call)
 
 
@@ -139,8 +138,7 @@ def _use_grant(
     grant = lock(Grant.objects.filter(tool_call=call, state=GrantState.OPEN)).first()
     if grant is None or (grant.version, grant.digest) != (call.version, call.digest):
         raise NotAllowed("There is no grant for this call as it is now.")
-    in_time = Grant.objects.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=DbNow()), pk=grant.pk)
-    if not in_time.exists():
+    if grant.expires_at is not None and grant.expires_at <= now():
         move(grant, to=GrantState.EXPIRED, table=GRANT_EDGES)
         reask(locked=locked, because="The grant expired before it was used.", actor=actor)
         return GrantExpired()

@@ -51,6 +51,8 @@ def repeated_since(
 
     The grant is revoked and people are asked again, now with that fact.
     """
+    if not twins:
+        return None
     asked = ReviewRequest.objects.filter(pk=grant.decision.request_id) if grant.decision.request_id else ()
     told = {call.pk for request in asked for call in request.repeats.all()}
     news = [twin for twin in twins if twin.pk not in told]

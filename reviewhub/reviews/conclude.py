@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from reviewhub.audit.record import record
-from reviewhub.checkpoints.queries import hash_of
 from reviewhub.core.clock import now
 from reviewhub.core.transitions import move
 from reviewhub.resumptions.enqueue import enqueue
@@ -102,7 +101,7 @@ def conclude(
             policy_version=answer.policy_version,
             waited_ms=int((at - request.created_at).total_seconds() * 1000),
             displayed=displayed(request),
-            checkpoint=hash_of(locked.call.checkpoint_id) or "",
+            checkpoint=locked.state_hash,
         ),
     )
     if settled.pause_settled and wake:

@@ -8,6 +8,7 @@ time? Then the vote is written, the votes are counted by a pure rule, and a fina
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -31,14 +32,14 @@ from reviewhub.reviews.errors import Expired, NotAllowedHere, NotEligible, NotYo
 from reviewhub.reviews.holder import holder
 from reviewhub.reviews.involved import involved
 from reviewhub.reviews.lock import LockedRequest, check_open, check_shown, final_facts, lock_request
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.present import decision_out, for_people, schema_of
 from reviewhub.reviews.reasons import with_reason
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.rules import Resolution, free_seats, may_let_run_again, may_vote, tally
-from reviewhub.reviews.seating import said_for, seating
+from reviewhub.reviews.seating import Seating, said_for, seating
 from reviewhub.reviews.targets import request_target
-from reviewhub.reviews.vote import Place, count, vote, votes_of
+from reviewhub.reviews.vote import Place, as_votes, count, vote, votes_on
 from reviewhub.standing.remember import remember
 from reviewhub.toolcalls.models import CallVersion, Decision
 from reviewhub.toolcalls.settle import Answer
@@ -148,14 +149,16 @@ def _decide(
         _check_runs_again(row, stored, member, body)
         check_answer(row, stored.requirement, body, actor, is_together=is_together)
         return _say_what_happened(locked, body, actor)
-    turn = tally(stored.requirement, votes_of(row), version=row.version).turn
-    _check_voter(locked, stored, member, body, turn)
+    so_far, sits = votes_on(row), seating(stored=stored, member=member)
+    turn = tally(stored.requirement, as_votes(so_far), version=row.version).turn
+    _check_voter(locked, stored, member, body, turn, sits)
     if edit is not None:
         check_before(row, stored.requirement, body, actor, is_together=is_together)
         stored, turn = edits.apply(locked=locked, edit=edit, member=member, actor=actor), 0
+        so_far, sits = [], seating(stored=stored, member=member)
     check_answer(row, stored.requirement, body, actor, is_together=is_together)
-    place = _place(locked, stored, member)
-    before = vote(locked=locked, member=member, body=body, place=place, actor=actor)
+    place = _place(locked, stored, sits)
+    voted = vote(locked=locked, member=member, body=body, place=place, so_far=so_far, actor=actor)
     counted = count(
         locked=locked,
         stored=stored,
@@ -163,12 +166,12 @@ def _decide(
         body=body,
         place=place,
         turn=turn,
-        instead_of=before,
+        voted=voted,
         actor=actor,
     )
     decision = None
     if counted.resolution is not None:
-        decision = _conclude(locked, stored, counted.resolution, body, actor)
+        decision = _conclude(locked, stored, counted.resolution, voted.votes, body, actor)
     standing = _remember(locked, decision, member, body.remember, actor) if body.remember else None
     return _out(locked, counted=counted.counts, needed=counted.needed, decision=decision, standing=standing)
 
@@ -203,7 +206,7 @@ def _check_claim(row: ReviewRequest, member: Member) -> None:
 
 
 def _check_voter(
-    locked: LockedRequest, stored: Stored, member: Member, body: wire.DecideBody, turn: int
+    locked: LockedRequest, stored: Stored, member: Member, body: wire.DecideBody, turn: int, sits: Seating
 ) -> None:
     verdict = cast("Verdict", body.type.value)  # `_check_type` let through what people answer to an approval
     barred = may_vote(
@@ -212,7 +215,7 @@ def _check_voter(
         verdict=verdict,
         version=locked.request.version,
         involved=involved(locked.request, stored.requirement),
-        seats=seating(stored=stored, member=member).seats,
+        seats=sits.seats,
         turn=turn,
     )
     if barred is not None:
@@ -229,11 +232,10 @@ def _check_runs_again(row: ReviewRequest, stored: Stored, member: Member, body: 
         raise NotEligible(barred.text, reason=barred.code)
 
 
-def _place(locked: LockedRequest, stored: Stored, member: Member) -> Place:
-    """What the vote of `member` may count for, by the requirement that holds now."""
-    found = seating(stored=stored, member=member)
-    seats = free_seats(stored.requirement, found.seats, involved(locked.request, stored.requirement))
-    lenders = dict.fromkeys(found.lenders[seat.of] for seat in seats if seat.of is not None)
+def _place(locked: LockedRequest, stored: Stored, sits: Seating) -> Place:
+    """What the vote of whoever sits there may count for, by the requirement that holds now."""
+    seats = free_seats(stored.requirement, sits.seats, involved(locked.request, stored.requirement))
+    lenders = dict.fromkeys(sits.lenders[seat.of] for seat in seats if seat.of is not None)
     return Place(seats=seats, for_teams=said_for(stored, seats), in_place_of=" and ".join(lenders))
 
 
@@ -248,12 +250,17 @@ def _say_what_happened(locked: LockedRequest, body: wire.DecideBody, actor: Acto
 
 
 def _conclude(
-    locked: LockedRequest, stored: Stored, found: Resolution, body: wire.DecideBody, actor: Actor
+    locked: LockedRequest,
+    stored: Stored,
+    found: Resolution,
+    votes: Sequence[Review],
+    body: wire.DecideBody,
+    actor: Actor,
 ) -> Decision:
     """The vote that completed it is in time by the database's clock at this write, or nothing of it happened."""
     row = locked.request
     answer = replace(
-        _answer(locked, found.type, body, actor, stored.policy_version), message=_told(row, found)
+        _answer(locked, found.type, body, actor, stored.policy_version), message=_told(votes, found)
     )
     in_time = {"deadline_at__gt": DbNow()} if row.deadline_at else None
     try:
@@ -262,10 +269,9 @@ def _conclude(
         raise Expired(**final_facts(row)) from None
 
 
-def _told(row: ReviewRequest, found: Resolution) -> str:
+def _told(votes: Sequence[Review], found: Resolution) -> str:
     """The words of everybody whose vote it rests on, for the agent; with names unless they are the last one's alone."""
-    words = row.reviews.filter(voided_at__isnull=True, member_id__in=found.counted).exclude(message="")
-    said = {vote.member_id: vote for vote in words}
+    said = {vote.member_id: vote for vote in votes if vote.message and vote.member_id in found.counted}
     if said.keys() <= {found.by}:
         return "".join(vote.message for vote in said.values())
     return "\n".join(f"{said[who].name}: {said[who].message}" for who in found.counted if who in said)
@@ -294,7 +300,7 @@ def _out(
     decision: Decision | None,
     standing: uuid.UUID | None = None,
 ) -> wire.DecideOut:
-    row = ReviewRequest.objects.get(pk=locked.request.pk)
+    row = locked.request
     state = wire.RequestState(row.state)
     if decision is None:
         return wire.DecideOut(state=state, counted=counted, needed=needed, version=row.version)

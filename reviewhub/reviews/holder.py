@@ -13,5 +13,7 @@ HOLDS = Q(claimed_until__gt=DbNow(), claimed_by__is_active=True, claimed_by__per
 
 def holder(row: ReviewRequest) -> Member | None:
     """The member whose claim has not run out, by the database's clock, and who is active; or nobody."""
+    if row.claimed_by_id is None:
+        return None
     held = ReviewRequest.objects.filter(HOLDS, pk=row.pk).select_related("claimed_by__person").first()
     return held.claimed_by if held else None

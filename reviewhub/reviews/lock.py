@@ -15,7 +15,7 @@ from reviewhub.reviews.errors import AlreadyDecided, Changed, Expired, RunErased
 from reviewhub.reviews.models import PostReview, ReviewRequest
 from reviewhub.reviews.states import RequestState
 from reviewhub.runs.models import Run
-from reviewhub.toolcalls.locks import Locked, lock, lock_call
+from reviewhub.toolcalls.locks import Locked, lock, lock_below, lock_call
 
 IN_TIME = Q(deadline_at__isnull=True) | Q(deadline_at__gt=DbNow())
 
@@ -40,11 +40,13 @@ def lock_request(request_id: uuid.UUID) -> LockedRequest:
     Raises:
         NotFound: there is no such request.
     """
-    call_id = ReviewRequest.objects.filter(pk=request_id).values_list("tool_call_id", flat=True).first()
-    if call_id is None:
+    rows = ReviewRequest.objects.filter(pk=request_id)
+    ids = rows.values_list("tool_call__branch_id", "tool_call__pause_id", "tool_call_id").first()
+    if ids is None:
         raise NotFound
-    above = lock_call(call_id)
-    row = lock(ReviewRequest.objects.filter(pk=request_id)).get()
+    above = lock_below(*ids)
+    row = lock(rows).get()
+    row.tool_call = above.call
     return LockedRequest(branch=above.branch, pause=above.pause, call=above.call, request=row)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,7 +11,6 @@ from reviewhub_agents.wire.fields import time_text
 
 from reviewhub.accounts.models import Member
 from reviewhub.audit.record import record
-from reviewhub.checkpoints.queries import hash_of
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
 from reviewhub.policies.rules import Verdict
@@ -45,24 +44,40 @@ class Place:
     in_place_of: str
 
 
-def vote(*, locked: LockedRequest, member: Member, body: wire.DecideBody, place: Place, actor: Actor) -> str:
+@dataclass(frozen=True, kw_only=True)
+class Voted:
+    """All votes that are not void, with the one that was just written; and the verdict that it takes the place of."""
+
+    votes: list[Review]
+    instead_of: str
+
+
+def vote(
+    *,
+    locked: LockedRequest,
+    member: Member,
+    body: wire.DecideBody,
+    place: Place,
+    so_far: Sequence[Review],
+    actor: Actor,
+) -> Voted:
     """Writes a member's vote on the current version.
 
     While the request is open they may change their mind: what they said before is void from now on.
 
-    Returns:
-        The verdict that this one takes the place of, or nothing.
+    Args:
+        so_far: the votes that are not void, as `votes_on` read them under the request's lock.
 
     Raises:
         AlreadyVoted: they have said the same of this version; with `verdict`, `at`.
     """
     row = locked.request
-    before = row.reviews.filter(member=member, voided_at__isnull=True).first()
+    before = next((one for one in so_far if one.member_id == member.pk), None)
     if before is not None:
         if rules.says_the_same(cast("Verdict", before.verdict), cast("Verdict", body.type.value)):
             raise AlreadyVoted(verdict=before.verdict, at=time_text(before.created_at))
         row.reviews.filter(pk=before.pk).update(voided_at=now(), voided_because="voted again")
-    Review.objects.create(
+    mine = Review.objects.create(
         request=row,
         member=member,
         name=actor.name,
@@ -76,7 +91,10 @@ def vote(*, locked: LockedRequest, member: Member, body: wire.DecideBody, place:
         for_teams=place.for_teams[:400],
         in_place_of=place.in_place_of[:200],
     )
-    return before.verdict if before is not None else ""
+    return Voted(
+        votes=[*(one for one in so_far if one is not before), mine],
+        instead_of=before.verdict if before is not None else "",
+    )
 
 
 def count(
@@ -87,7 +105,7 @@ def count(
     body: wire.DecideBody,
     place: Place,
     turn: int,
-    instead_of: str,
+    voted: Voted,
     actor: Actor,
 ) -> Counted:
     """Counts the votes of a locked request, keeps on it how far it is, and records the vote of `member`. When their
@@ -95,10 +113,11 @@ def count(
 
     Args:
         turn: whose turn it was before this vote.
-        instead_of: what they said before, as `vote` gave it.
+        voted: as `vote` gave it.
     """
     row, verdict = locked.request, body.type.value
-    votes, tally = votes_of(row), tallied(row, stored)
+    votes = as_votes(voted.votes)
+    tally = _keep(row, stored, votes)
     resolution = rules.resolve(stored.requirement, votes, version=row.version)
     record(
         "request.voted",
@@ -112,7 +131,7 @@ def count(
             number=row.number,
             tool=row.tool_name,
             verdict=verdict,
-            instead_of=instead_of,
+            instead_of=voted.instead_of,
             version=row.version,
             digest=row.digest,
             message=body.message,
@@ -123,7 +142,7 @@ def count(
             for_teams=place.for_teams,
             in_place_of=place.in_place_of,
             policy_version=stored.policy_version,
-            checkpoint=hash_of(locked.call.checkpoint_id) or "",
+            checkpoint=locked.state_hash,
             sentence=row.plain_sentence,
             reason=body.reason,
         ),
@@ -140,7 +159,11 @@ def count(
 def tallied(row: ReviewRequest, stored: Stored) -> rules.Tally:
     """How far a locked request has come by its votes; the number of approvals, and whose turn it is, are kept on it
     for the queue."""
-    tally = rules.tally(stored.requirement, votes_of(row), version=row.version)
+    return _keep(row, stored, votes_of(row))
+
+
+def _keep(row: ReviewRequest, stored: Stored, votes: Sequence[rules.Vote]) -> rules.Tally:
+    tally = rules.tally(stored.requirement, votes, version=row.version)
     row.approvals = len(tally.approvals)
     row.waits_for, row.asks = waits_for(stored, tally), asks(stored, tally)
     ReviewRequest.objects.filter(pk=row.pk).update(
@@ -149,9 +172,14 @@ def tallied(row: ReviewRequest, stored: Stored) -> rules.Tally:
     return tally
 
 
-def votes_of(row: ReviewRequest) -> list[rules.Vote]:
+def votes_on(row: ReviewRequest) -> list[Review]:
     """The votes that are not void, the oldest first."""
-    return as_votes(row.reviews.filter(voided_at__isnull=True).order_by("created_at", "id"))
+    return list(row.reviews.filter(voided_at__isnull=True).order_by("created_at", "id"))
+
+
+def votes_of(row: ReviewRequest) -> list[rules.Vote]:
+    """The same as the rules take them."""
+    return as_votes(votes_on(row))
 
 
 def as_votes(rows: Iterable[Review]) -> list[rules.Vote]:

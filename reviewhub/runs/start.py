@@ -58,8 +58,8 @@ def start(
     parent = _parent(key, body.parent)
     _check_class(key, body.retention_class)
     run = Run(
-        workspace_id=key.workspace_id,
-        agent_id=key.agent_id,
+        workspace=key.workspace,
+        agent=key.agent,
         key=key,
         environment=key.environment,
         external_id=external_id,

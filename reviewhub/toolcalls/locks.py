@@ -10,10 +10,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 from django.db.models import Model, QuerySet
 
+from reviewhub.checkpoints.queries import hash_of
 from reviewhub.core.errors import NotFound
 from reviewhub.runs.models import Branch, Child, Run
 from reviewhub.runs.states import OPEN_BRANCH, BranchState
@@ -29,6 +31,11 @@ class Locked:
     branch: Branch
     pause: Pause | None
     call: ToolCall
+
+    @cached_property
+    def state_hash(self) -> str:
+        """Of the state that the call was proposed with; empty when it brought none."""
+        return hash_of(self.call.checkpoint_id) or ""
 
 
 def lock(rows: QuerySet[M]) -> QuerySet[M]:
@@ -74,9 +81,17 @@ def lock_call(call_id: uuid.UUID) -> Locked:
     Raises:
         NotFound: there is no such call.
     """
-    ids = ToolCall.objects.filter(pk=call_id).values_list("branch_id", "pause_id").first()
+    ids = ToolCall.objects.filter(pk=call_id).values_list("branch_id", "pause_id", "pk").first()
     if ids is None:
         raise NotFound
-    branch = lock_branch(ids[0])
-    pause = lock_pause(ids[1]) if ids[1] else None
-    return Locked(branch=branch, pause=pause, call=lock(ToolCall.objects.filter(pk=call_id)).get())
+    return lock_below(*ids)
+
+
+def lock_below(branch_id: uuid.UUID, pause_id: uuid.UUID | None, call_id: uuid.UUID) -> Locked:
+    """A branch, a pause of it (if the call has one) and a call of both as they are now, locked in order; the call
+    knows the other two."""
+    branch = lock_branch(branch_id)
+    pause = lock_pause(pause_id) if pause_id else None
+    call = lock(ToolCall.objects.filter(pk=call_id)).get()
+    call.branch, call.pause = branch, pause
+    return Locked(branch=branch, pause=pause, call=call)
