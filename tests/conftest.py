@@ -86,6 +86,7 @@ def pytest_collection_finish() -> None:
     """Thousands of tests stay until the end: they need not be looked at in each collection of garbage."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture(autouse=True, scope="session")

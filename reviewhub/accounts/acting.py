@@ -29,6 +29,7 @@ from reviewhub.accounts.permissions import (
 )
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Forbidden, NotFound
+from reviewhub.core.rows import one_or_none
 
 # What makes an agent's work go on. Nobody may, not even the server itself, while the agent is stopped.
 STARTING: Final = frozenset(
@@ -80,7 +81,7 @@ def _check(actor: Actor, action: Action, target: Target) -> None:
 
 def _member(member_id: uuid.UUID) -> Caller | None:
     _share(_MEMBER, member_id)
-    found = Member.objects.select_related("person", "workspace").filter(pk=member_id).first()
+    found = one_or_none(Member.objects.select_related("person", "workspace").filter(pk=member_id))
     return MemberCaller(found) if found else None
 
 
@@ -88,10 +89,10 @@ def _agent(agent_id: uuid.UUID, key_id: uuid.UUID | None) -> Caller | None:
     _share(_AGENT, agent_id)
     if key_id is not None:
         _share(_KEY, key_id)
-        key = AgentKey.objects.select_related("agent").filter(pk=key_id, agent_id=agent_id).first()
+        key = one_or_none(AgentKey.objects.select_related("agent").filter(pk=key_id, agent_id=agent_id))
         return AgentCaller(key=key, agent=key.agent) if key else None
     # The server's own worker acts for a hosted agent without a key.
-    agent = Agent.objects.filter(pk=agent_id).first()
+    agent = one_or_none(Agent.objects.filter(pk=agent_id))
     if agent is None:
         return None
     return AgentCaller(key=AgentKey(workspace_id=agent.workspace_id, agent=agent), agent=agent)

@@ -10,6 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from reviewhub.accounts.keys import hash_key, looks_like_key
 from reviewhub.accounts.models import Agent, AgentKey, Member, Person, Role, SavedView, Team
 from reviewhub.accounts.permissions import MemberCaller, Scope, Target
+from reviewhub.core.rows import one_or_none
 
 
 def key_behind(text: str) -> AgentKey | None:
@@ -17,7 +18,7 @@ def key_behind(text: str) -> AgentKey | None:
     if not looks_like_key(text):
         return None
     rows = AgentKey.objects.select_related("agent", "workspace")
-    return rows.filter(key_hash=hash_key(text), revoked_at__isnull=True).first()
+    return one_or_none(rows.filter(key_hash=hash_key(text), revoked_at__isnull=True))
 
 
 def active_memberships(person: Person) -> list[Member]:
@@ -122,4 +123,4 @@ def active_member(*, person_id: uuid.UUID, workspace_id: uuid.UUID) -> Member | 
     rows = Member.objects.filter(
         person_id=person_id, workspace_id=workspace_id, is_active=True, person__is_active=True
     )
-    return rows.select_related("person", "workspace").first()
+    return one_or_none(rows.select_related("person", "workspace"))

@@ -29,6 +29,7 @@ from reviewhub.checkpoints.queries import for_key
 from reviewhub.core.errors import Forbidden, Invalid, NotFound
 from reviewhub.core.idempotency import check_key
 from reviewhub.core.limits import limits, parse_sent
+from reviewhub.core.rows import one_or_none
 from reviewhub.reviews.targets import checkpoint_for, run_target
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import branch_for_key, run_for_key
@@ -153,7 +154,7 @@ def check_reason(caller: Caller, reason: str) -> None:
 
 def run_of_person(request: Request, run_id: uuid.UUID, action: Action) -> tuple[Run, Caller]:
     """The run that a person names, and the membership that they act by. Raises NotFound, Forbidden."""
-    row = Run.objects.select_related("agent", "workspace").filter(pk=run_id).first()
+    row = one_or_none(Run.objects.select_related("agent", "workspace").filter(pk=run_id))
     if row is None:
         raise NotFound
     caller = caller_in(request, row.workspace_id)

@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 
 from reviewhub.core.errors import IdempotencyConflict, Invalid
 from reviewhub.core.models import IdempotencyKey
+from reviewhub.core.rows import one_or_none
 
 MAX_KEY = 255
 
@@ -45,7 +46,7 @@ def answered(*, scope: str, key: str, body_digest: str) -> str | None:
     Raises:
         IdempotencyConflict: as `claim`.
     """
-    row = IdempotencyKey.objects.filter(scope=scope, key_hash=_hashed(key)).first()
+    row = one_or_none(IdempotencyKey.objects.filter(scope=scope, key_hash=_hashed(key)))
     return None if row is None else _answer_of(row, body_digest)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
+from reviewhub.core.rows import one_or_none
 from reviewhub.core.transitions import move
 from reviewhub.gates.child_ended import child_ended
 from reviewhub.gates.kinds import CallCancelled
@@ -84,7 +85,7 @@ def _end_requests(branch: Branch, by: Actor, type_: str, message: str) -> int:
 
 def _settle_pause(branch: Branch) -> None:
     """A pause that is still open counts unknown calls only; they stay with people, the pause does not wait for them."""
-    pause = lock(Pause.objects.filter(branch=branch, state=PauseState.WAITING)).first()
+    pause = one_or_none(lock(Pause.objects.filter(branch=branch, state=PauseState.WAITING)))
     if pause is not None:
         move(pause, to=PauseState.SETTLED, table=PAUSE_EDGES, open_calls=0, settled_at=now())
 
@@ -93,7 +94,7 @@ def _revoke_grants(branch: Branch, by: Actor, type_: str, message: str) -> int:
     calls = lock(ToolCall.objects.filter(branch=branch, state=CallState.ALLOWED).order_by("pk"))
     revoked = 0
     for call in calls:
-        grant = lock(Grant.objects.filter(tool_call=call, state=GrantState.OPEN)).first()
+        grant = one_or_none(lock(Grant.objects.filter(tool_call=call, state=GrantState.OPEN)))
         if grant is not None:
             move(grant, to=GrantState.REVOKED, table=GRANT_EDGES)
             revoked += 1

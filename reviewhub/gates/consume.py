@@ -23,6 +23,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
 from reviewhub.core.errors import IdempotencyConflict, ReviewHubError
 from reviewhub.core.idempotency import check_key
+from reviewhub.core.rows import one_or_none
 from reviewhub.core.transitions import move
 from reviewhub.gates.errors import AlreadyConsumed, DigestMismatch, GrantExpired, NotAllowed
 from reviewhub.gates.kinds import CallStarted
@@ -85,7 +86,7 @@ def consumed(
     """The same in the caller's transaction; a refusal that is returned, and not raised, has changed something."""
     call = locked.call
     still_may(actor, Action.RUN_WRITE, Target(workspace_id=call.workspace_id, agent_id=call.agent_id))
-    attempt = call.attempts.filter(key_hash=key_hash).first()
+    attempt = one_or_none(call.attempts.filter(key_hash=key_hash))
     # A person may have said of the last attempt that it did not happen: then its key is spent like an older one's.
     under_way = attempt is not None and attempt.number == call.attempt and call.state != CallState.ALLOWED
     twins = _twins(locked)
@@ -135,7 +136,7 @@ def _use_grant(
     actor: Actor,
 ) -> Consumed | ReviewHubError:
     call = locked.call
-    grant = lock(Grant.objects.filter(tool_call=call, state=GrantState.OPEN)).first()
+    grant = one_or_none(lock(Grant.objects.filter(tool_call=call, state=GrantState.OPEN)))
     if grant is None or (grant.version, grant.digest) != (call.version, call.digest):
         raise NotAllowed("There is no grant for this call as it is now.")
     if grant.expires_at is not None and grant.expires_at <= now():

@@ -18,6 +18,7 @@ from reviewhub.core import faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Conflict, ReviewHubError
+from reviewhub.core.rows import one_or_none
 from reviewhub.core.transitions import move
 from reviewhub.gates.begin import Begin, begin_within
 from reviewhub.gates.consume import Consumed
@@ -183,7 +184,7 @@ def _end(locked: Locked, body: wire.OutcomeBody, digest: str, actor: Actor) -> C
 def _late(locked: Locked, body: wire.OutcomeBody, digest: str, actor: Actor) -> None:
     """The tool's own word, while people were asked: it ends their request, or just the call when there is none."""
     call = locked.call
-    pending = ReviewRequest.objects.filter(tool_call=call, state=RequestState.PENDING).first()
+    pending = one_or_none(ReviewRequest.objects.filter(tool_call=call, state=RequestState.PENDING))
     if pending is None:
         for grant in lock(call.grants.filter(state=GrantState.OPEN)):
             move(grant, to=GrantState.REVOKED, table=GRANT_EDGES)

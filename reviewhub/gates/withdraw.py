@@ -11,6 +11,7 @@ from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
+from reviewhub.core.rows import one_or_none
 from reviewhub.core.transitions import move
 from reviewhub.gates.errors import NotAllowed
 from reviewhub.gates.kinds import CallCancelled
@@ -41,7 +42,7 @@ def withdraw(*, call_id: uuid.UUID, reason: str, actor: Actor) -> ToolCall:
     check_open(locked.branch)
     still_may(actor, Action.RUN_WRITE, Target(workspace_id=call.workspace_id, agent_id=call.agent_id))
     acknowledge(branch=locked.branch)
-    pending = ReviewRequest.objects.filter(tool_call=call, state=RequestState.PENDING).first()
+    pending = one_or_none(ReviewRequest.objects.filter(tool_call=call, state=RequestState.PENDING))
     if call.state == CallState.WAITING and pending is not None:
         below = lock_request(pending.pk)
         answer = Answer(
@@ -57,7 +58,7 @@ def withdraw(*, call_id: uuid.UUID, reason: str, actor: Actor) -> ToolCall:
 
 def _give_back(locked: Locked, reason: str, actor: Actor) -> None:
     call = locked.call
-    grant = lock(Grant.objects.filter(tool_call=call, state=GrantState.OPEN)).first()
+    grant = one_or_none(lock(Grant.objects.filter(tool_call=call, state=GrantState.OPEN)))
     if grant is not None:
         move(grant, to=GrantState.REVOKED, table=GRANT_EDGES)
     move(call, to=CallState.SKIPPED, table=CALL_EDGES)

@@ -9,6 +9,7 @@ from reviewhub_agents.runtime.replay import step_of
 from reviewhub.core import keyset
 from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
+from reviewhub.core.rows import one_or_none
 from reviewhub.hosting.models import Record
 from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import ToolCall
@@ -18,7 +19,7 @@ PAGE = 100
 
 def record_of(*, branch: Branch, key: str) -> Record:
     """What this branch keeps under `key`. Raises NotFound when it keeps nothing there."""
-    row = Record.objects.filter(branch=branch, key=key).first()
+    row = one_or_none(Record.objects.filter(branch=branch, key=key))
     if row is None:
         raise NotFound("Nothing is recorded under this key.")
     return row

@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from reviewhub.accounts.permissions import MemberCaller, scope_of
 from reviewhub.audit.models import Event
 from reviewhub.core.clock import now
+from reviewhub.core.rows import one_or_none
 from reviewhub.reviews.filters import Filters, narrowed
 from reviewhub.reviews.look import lookers
 from reviewhub.reviews.models import ReviewRequest
@@ -100,4 +101,4 @@ def mark(*, since: int, pending: str, reload: bool = False) -> str:
 
 def request_of(caller: MemberCaller, number: int) -> ReviewRequest | None:
     """The request that a page shows, if its reader may see it."""
-    return visible(scope_of(caller)).filter(number=number).first()
+    return one_or_none(visible(scope_of(caller)).filter(number=number))

@@ -14,6 +14,7 @@ from reviewhub.accounts.actors import signed_in_at
 from reviewhub.accounts.models import Person, Workspace
 from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.accounts.queries import active_member
+from reviewhub.core.rows import one_or_none
 
 _SESSION_KEY = re.compile(r"[a-z0-9]{32}")
 
@@ -26,7 +27,7 @@ def visitor(scope: dict[str, Any], slug: str) -> MemberCaller | None:
     person = scope.get("user")
     if not isinstance(person, Person) or not _session_lives(scope):
         return None
-    workspace = Workspace.objects.filter(slug=slug).values_list("pk", flat=True).first()
+    workspace = one_or_none(Workspace.objects.filter(slug=slug).values_list("pk", flat=True))
     if workspace is None:
         return None
     member = active_member(person_id=person.pk, workspace_id=workspace)
@@ -40,7 +41,7 @@ def is_signed_in(session_key: str) -> bool:
     if not _SESSION_KEY.fullmatch(session_key):
         return False  # whatever it is, it is not worth a query
     session = import_module(settings.SESSION_ENGINE).SessionStore(session_key).load()
-    person = Person.objects.filter(pk=session.get(SESSION_KEY), is_active=True).first()
+    person = one_or_none(Person.objects.filter(pk=session.get(SESSION_KEY), is_active=True))
     if person is None:
         return False
     return constant_time_compare(session.get(HASH_SESSION_KEY, ""), person.get_session_auth_hash())

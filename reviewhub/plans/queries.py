@@ -13,6 +13,7 @@ from reviewhub_agents import canonical, wire
 from reviewhub.core import keyset
 from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.keyset import Page
+from reviewhub.core.rows import one_or_none
 from reviewhub.plans.content import stored
 from reviewhub.plans.models import PlanVersion, StepMark
 
@@ -40,7 +41,7 @@ def numbers_in_force(branch_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, int]:
 
 def of_number(run_id: uuid.UUID, number: int) -> PlanVersion:
     """A version of a run. Raises NotFound."""
-    found = PlanVersion.objects.select_related("branch").filter(run_id=run_id, number=number).first()
+    found = one_or_none(PlanVersion.objects.select_related("branch").filter(run_id=run_id, number=number))
     if found is None:
         raise NotFound(f"The run has no version {number} of a plan.")
     return found
@@ -48,7 +49,7 @@ def of_number(run_id: uuid.UUID, number: int) -> PlanVersion:
 
 def of_id(version_id: uuid.UUID) -> PlanVersion:
     """A version that was written. Raises NotFound when it is gone with its run's states."""
-    found = PlanVersion.objects.select_related("branch").filter(pk=version_id).first()
+    found = one_or_none(PlanVersion.objects.select_related("branch").filter(pk=version_id))
     if found is None:
         raise NotFound("This version of the plan was removed with the states of its run.")
     return found
@@ -97,7 +98,7 @@ def check_ref(run_id: uuid.UUID, ref: wire.PlanRef, *, path: str) -> None:
     Raises:
         Invalid: there is no such version, or it has fewer steps.
     """
-    found = PlanVersion.objects.filter(run_id=run_id, number=ref.version).first()
+    found = one_or_none(PlanVersion.objects.filter(run_id=run_id, number=ref.version))
     if found is None:
         said = f"the run has no version {ref.version} of a plan; a plan is sent before a checkpoint names it"
         raise Invalid.at(f"{path}/version", said, "not_found")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reviewhub.core.clock import now
+from reviewhub.core.rows import one_or_none
 from reviewhub.core.transitions import move
 from reviewhub.resumptions.models import Resumption
 from reviewhub.resumptions.states import RESUMPTION_EDGES, ResumptionState
@@ -18,7 +19,7 @@ def acknowledge(*, branch: Branch) -> None:
     """
     if branch.state != BranchState.RESUMING:
         return
-    row = Resumption.objects.filter(branch=branch, kind="poll", state=ResumptionState.QUEUED).first()
+    row = one_or_none(Resumption.objects.filter(branch=branch, kind="poll", state=ResumptionState.QUEUED))
     if row is None:
         return
     move(row, to=ResumptionState.DONE, table=RESUMPTION_EDGES, ended_at=now())

@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce
 
 from reviewhub.core.clock import DbNow, now
 from reviewhub.core.errors import StaleState
+from reviewhub.core.rows import one_or_none
 from reviewhub.core.transitions import move
 from reviewhub.resumptions.failed import GONE, keep_failure
 from reviewhub.resumptions.models import Resumption
@@ -43,7 +44,7 @@ def claim(*, resumption_id: uuid.UUID, owner: str, seconds: int) -> Claimed | No
         None when there is nothing to take: somebody else holds it or was quicker, it is over, halted, or not due.
         A waking of a branch that ended or waits for people again is abandoned on the way.
     """
-    row = Resumption.objects.filter(pk=resumption_id, kind="hosted").first()
+    row = one_or_none(Resumption.objects.filter(pk=resumption_id, kind="hosted"))
     if row is None:
         return None
     branch = locked_branch(row.branch_id)

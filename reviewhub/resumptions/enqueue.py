@@ -7,6 +7,7 @@ from datetime import datetime
 from django.db import transaction
 
 from reviewhub.core.clock import now
+from reviewhub.core.rows import one_or_none
 from reviewhub.core.transitions import move
 from reviewhub.resumptions.models import Resumption
 from reviewhub.resumptions.nudge import nudge_after_commit
@@ -44,7 +45,7 @@ def enqueue(
         raise ValueError(f"unknown kind of waking {kind!r}")
     version = Pause.objects.values_list("version", flat=True).get(pk=pause.pk) if pause else 0
     if pause is not None:
-        found = Resumption.objects.filter(pause=pause, pause_version=version).first()
+        found = one_or_none(Resumption.objects.filter(pause=pause, pause_version=version))
         if found is not None:
             return found
     for older in Resumption.objects.open().filter(branch=branch):

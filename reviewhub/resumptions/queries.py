@@ -10,6 +10,7 @@ from django.db.models import Prefetch, Q, QuerySet
 
 from reviewhub.accounts.models import AgentKey
 from reviewhub.core.clock import DbNow
+from reviewhub.core.rows import one_or_none
 from reviewhub.resumptions.models import Failure, Resumption
 from reviewhub.resumptions.states import ResumptionState
 from reviewhub.runs.models import Branch
@@ -36,7 +37,7 @@ def written_by(branch: Branch, epoch: int | None) -> Resumption | None:
     """
     if epoch is None or branch.epoch != epoch + 1 or branch.state != BranchState.RESUMING:
         return None
-    return Resumption.objects.filter(branch=branch, state=ResumptionState.QUEUED, pause=None).first()
+    return one_or_none(Resumption.objects.filter(branch=branch, state=ResumptionState.QUEUED, pause=None))
 
 
 def claimable() -> QuerySet[Resumption]:

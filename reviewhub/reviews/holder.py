@@ -6,6 +6,7 @@ from django.db.models import Q
 
 from reviewhub.accounts.models import Member
 from reviewhub.core.clock import DbNow
+from reviewhub.core.rows import one_or_none
 from reviewhub.reviews.models import ReviewRequest
 
 HOLDS = Q(claimed_until__gt=DbNow(), claimed_by__is_active=True, claimed_by__person__is_active=True)
@@ -15,5 +16,5 @@ def holder(row: ReviewRequest) -> Member | None:
     """The member whose claim has not run out, by the database's clock, and who is active; or nobody."""
     if row.claimed_by_id is None:
         return None
-    held = ReviewRequest.objects.filter(HOLDS, pk=row.pk).select_related("claimed_by__person").first()
+    held = one_or_none(ReviewRequest.objects.filter(HOLDS, pk=row.pk).select_related("claimed_by__person"))
     return held.claimed_by if held else None

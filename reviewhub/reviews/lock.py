@@ -11,6 +11,7 @@ from reviewhub_agents.wire.fields import time_text
 
 from reviewhub.core.clock import DbNow
 from reviewhub.core.errors import NotFound
+from reviewhub.core.rows import one_or_none
 from reviewhub.reviews.errors import AlreadyDecided, Changed, Expired, RunErased
 from reviewhub.reviews.models import PostReview, ReviewRequest
 from reviewhub.reviews.states import RequestState
@@ -41,7 +42,7 @@ def lock_request(request_id: uuid.UUID) -> LockedRequest:
         NotFound: there is no such request.
     """
     rows = ReviewRequest.objects.filter(pk=request_id)
-    ids = rows.values_list("tool_call__branch_id", "tool_call__pause_id", "tool_call_id").first()
+    ids = one_or_none(rows.values_list("tool_call__branch_id", "tool_call__pause_id", "tool_call_id"))
     if ids is None:
         raise NotFound
     above = lock_below(*ids)
@@ -57,7 +58,7 @@ def lock_post_review(call_id: uuid.UUID) -> LockedPostReview:
         NotFound: there is no such call, or it was not drawn.
     """
     above = lock_call(call_id)
-    row = lock(PostReview.objects.filter(tool_call_id=call_id)).first()
+    row = one_or_none(lock(PostReview.objects.filter(tool_call_id=call_id)))
     if row is None:
         raise NotFound
     return LockedPostReview(branch=above.branch, pause=above.pause, call=above.call, row=row)

@@ -14,6 +14,7 @@ from typing import Any
 from reviewhub_agents import canonical, wire
 
 from reviewhub.core.display import masking, secrets
+from reviewhub.core.rows import one_or_none
 from reviewhub.reviews.assurance import word_needed
 from reviewhub.reviews.mail import address_of
 from reviewhub.reviews.models import Comment, Question, Review, ReviewRequest
@@ -54,7 +55,7 @@ def request_row(row: ReviewRequest) -> wire.RequestRow:
 def request_detail(row: ReviewRequest) -> wire.RequestDetail:
     """Everything that a decision rests on, without secrets."""
     call = row.tool_call
-    tool = Tool.objects.filter(agent_id=row.agent_id, name=row.tool_name).first()
+    tool = one_or_none(Tool.objects.filter(agent_id=row.agent_id, name=row.tool_name))
     read = for_people(tool.schema if tool else "")
     versions = dict(CallVersion.objects.filter(tool_call=call).values_list("version", "arguments"))
     stored = Stored.model_validate_json(row.requirement)
@@ -80,7 +81,7 @@ def request_detail(row: ReviewRequest) -> wire.RequestDetail:
         fields["partial"] = masking.masked(call.partial, tool.result_schema if tool else "")
     if tool is not None and tool.schema:
         fields["parameters"] = canonical.reread(tool.schema)
-    decision = Decision.objects.filter(request_id=row.pk).first()
+    decision = one_or_none(Decision.objects.filter(request_id=row.pk))
     if decision is not None:
         fields["decision"] = decision_out(decision, versions, read)
     return wire.RequestDetail(**fields)

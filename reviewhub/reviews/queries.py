@@ -16,6 +16,7 @@ from reviewhub.audit.models import Event
 from reviewhub.core import keyset
 from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.keyset import Page
+from reviewhub.core.rows import one_or_none
 from reviewhub.reviews.filters import Filters, named, narrowed, snoozed
 from reviewhub.reviews.models import Asker, Question, Review, ReviewRequest
 from reviewhub.reviews.states import RequestState
@@ -151,7 +152,7 @@ def by_number(workspace_id: uuid.UUID, number: int) -> ReviewRequest:
         "again_of",
     )
     rows = rows.prefetch_related("teams").defer("tool_call__checkpoint__content")
-    row = rows.filter(workspace_id=workspace_id, number=number).first()
+    row = one_or_none(rows.filter(workspace_id=workspace_id, number=number))
     if row is None:
         raise NotFound
     return row

@@ -16,6 +16,7 @@ from reviewhub_agents.wire.fields import time_text
 from reviewhub.core import clock
 from reviewhub.core.clock import DbNow
 from reviewhub.core.errors import Conflict, NotFound
+from reviewhub.core.rows import one_or_none
 from reviewhub.runs import fence
 from reviewhub.runs.models import Branch
 from reviewhub.runs.states import OPEN_BRANCH
@@ -53,7 +54,7 @@ def claim(*, branch_id: uuid.UUID, owner: str, seconds: int) -> Branch:
         lease_until=now + timedelta(seconds=seconds),
         heartbeat_at=now,
     )
-    branch = Branch.objects.filter(pk=branch_id).first()
+    branch = one_or_none(Branch.objects.filter(pk=branch_id))
     if branch is None:
         raise NotFound()
     if taken != 1:

@@ -13,6 +13,7 @@ from reviewhub.accounts.models import Agent, AgentKey
 from reviewhub.core import keyset
 from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
+from reviewhub.core.rows import one_or_none
 from reviewhub.core.words import words_asked
 from reviewhub.runs.models import Branch, Halt, Run, Words
 from reviewhub.runs.states import OPEN_BRANCH
@@ -25,7 +26,7 @@ def runs_of(key: AgentKey) -> QuerySet[Run]:
 
 def run_for_key(key: AgentKey, run_id: uuid.UUID) -> Run:
     """A run that this key reaches. Raises NotFound, also for a run of another agent or environment."""
-    run = runs_of(key).select_related("workspace", "agent").filter(pk=run_id).first()
+    run = one_or_none(runs_of(key).select_related("workspace", "agent").filter(pk=run_id))
     if run is None:
         raise NotFound("There is no such run of this agent in this key's environment.")
     return run
@@ -46,7 +47,9 @@ def run_called(workspace_id: uuid.UUID, external_id: str) -> uuid.UUID | None:
 
 def branch_for_key(key: AgentKey, branch_id: uuid.UUID) -> Branch:
     """A branch of a run that this key reaches. Raises NotFound, also for one of another agent or environment."""
-    branch = Branch.objects.select_related("run__agent").filter(run__in=runs_of(key), pk=branch_id).first()
+    branch = one_or_none(
+        Branch.objects.select_related("run__agent").filter(run__in=runs_of(key), pk=branch_id)
+    )
     if branch is None:
         raise NotFound("There is no such branch of this agent in this key's environment.")
     return branch
@@ -66,7 +69,7 @@ def branch_of(run: Run, name: str) -> Branch:
 
 def locked_branch(branch_id: uuid.UUID) -> Branch:
     """The branch, locked until the caller's transaction ends; the first lock that any write takes. Raises NotFound."""
-    branch = Branch.objects.select_for_update(no_key=True).filter(pk=branch_id).first()
+    branch = one_or_none(Branch.objects.select_for_update(no_key=True).filter(pk=branch_id))
     if branch is None:
         raise NotFound("There is no such branch.")
     return branch

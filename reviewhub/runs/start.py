@@ -15,6 +15,7 @@ from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict, Invalid
 from reviewhub.core.idempotency import Claim, claim
+from reviewhub.core.rows import one_or_none
 from reviewhub.runs.kinds import RunStarted
 from reviewhub.runs.models import Branch, RetentionRule, Run
 from reviewhub.runs.note import note_run
@@ -125,7 +126,7 @@ def _check_class(key: AgentKey, name: str) -> None:
 def _parent(key: AgentKey, parent: uuid.UUID | None) -> Run | None:
     if parent is None:
         return None
-    found = runs_of(key).filter(id=parent).first()
+    found = one_or_none(runs_of(key).filter(id=parent))
     if found is None:
         raise Invalid.at(
             "/parent", "there is no such run of this agent in this key's environment", code="not_found"

@@ -17,6 +17,7 @@ from django.db.models import Model, QuerySet
 
 from reviewhub.checkpoints.queries import hash_of
 from reviewhub.core.errors import NotFound
+from reviewhub.core.rows import one_or_none
 from reviewhub.runs.models import Branch, Child, Run
 from reviewhub.runs.states import OPEN_BRANCH, BranchState
 from reviewhub.toolcalls.models import Pause, ToolCall
@@ -81,7 +82,7 @@ def lock_call(call_id: uuid.UUID) -> Locked:
     Raises:
         NotFound: there is no such call.
     """
-    ids = ToolCall.objects.filter(pk=call_id).values_list("branch_id", "pause_id", "pk").first()
+    ids = one_or_none(ToolCall.objects.filter(pk=call_id).values_list("branch_id", "pause_id", "pk"))
     if ids is None:
         raise NotFound
     return lock_below(*ids)

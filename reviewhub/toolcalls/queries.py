@@ -12,6 +12,7 @@ from django.db.models import Count, Q, QuerySet
 from reviewhub.core import keyset
 from reviewhub.core.clock import now
 from reviewhub.core.keyset import Page
+from reviewhub.core.rows import one_or_none
 from reviewhub.core.words import words_asked
 from reviewhub.runs.models import Branch, Run, Words
 from reviewhub.toolcalls.models import CallVersion, Decision, Grant, ToolCall
@@ -50,7 +51,7 @@ def last_decision(call: ToolCall) -> Decision | None:
 
 def open_grant(call: ToolCall) -> Grant | None:
     """The grant that may still be consumed."""
-    return call.grants.filter(state=GrantState.OPEN).first()
+    return one_or_none(call.grants.filter(state=GrantState.OPEN))
 
 
 def acted_elsewhere(

@@ -22,6 +22,7 @@ from reviewhub.accounts.models import Member, Person
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, require
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Forbidden, Invalid, NotFound, ReviewHubError
+from reviewhub.core.rows import one_or_none
 from reviewhub.web.forms import check_form
 from reviewhub.web.oops import oops, refused
 
@@ -42,7 +43,7 @@ def enter(person: Person, slug: str, signed_in_at: datetime | None) -> MemberCal
         NotFound: they are no member.
     """
     members = Member.objects.select_related("workspace", "person")
-    member = members.filter(workspace__slug=slug, person=person).first()
+    member = one_or_none(members.filter(workspace__slug=slug, person=person))
     if member is not None and not member.takes(signed_in_at):
         raise SessionEnded
     if member is None or not member.is_active:

@@ -23,6 +23,7 @@ from reviewhub.accounts.rotate_key import rotate_key
 from reviewhub.accounts.set_validation import set_validation
 from reviewhub.checkpoints.queries import listed_schemas
 from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError
+from reviewhub.core.rows import one_or_none
 from reviewhub.gates.start import start as start_agent
 from reviewhub.gates.stop import stop as stop_agent
 from reviewhub.hosting.adopt import adopt
@@ -197,7 +198,9 @@ def states(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResp
 
 def find_key(caller: MemberCaller, key_id: uuid.UUID) -> tuple[AgentKey, Target]:
     """A key of an agent of the workspace."""
-    row = AgentKey.objects.select_related("agent").filter(pk=key_id, workspace_id=caller.workspace_id).first()
+    row = one_or_none(
+        AgentKey.objects.select_related("agent").filter(pk=key_id, workspace_id=caller.workspace_id)
+    )
     if row is None:
         raise NotFound
     return row, agent_target(row.agent)
@@ -228,7 +231,7 @@ def revoke(request: HttpRequest, caller: MemberCaller, key: AgentKey) -> HttpRes
 
 def _team(caller: MemberCaller, text: str) -> Team:
     try:
-        found = Team.objects.filter(pk=uuid.UUID(text), workspace_id=caller.workspace_id).first()
+        found = one_or_none(Team.objects.filter(pk=uuid.UUID(text), workspace_id=caller.workspace_id))
     except ValueError:
         found = None
     if found is None:

@@ -20,6 +20,7 @@ from reviewhub.audit.queries import Filters, list_events, place, story
 from reviewhub.audit.search import search_events
 from reviewhub.core.display import durations
 from reviewhub.core.errors import Invalid, NotFound
+from reviewhub.core.rows import one_or_none
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Run
 from reviewhub.web.access import actor, page
@@ -87,8 +88,8 @@ class Told:
 
 
 def _run(caller: MemberCaller, run_id: uuid.UUID) -> tuple[Run, Target]:
-    row = (
-        Run.objects.select_related("agent__team").filter(workspace_id=caller.workspace_id, pk=run_id).first()
+    row = one_or_none(
+        Run.objects.select_related("agent__team").filter(workspace_id=caller.workspace_id, pk=run_id)
     )
     if row is None:
         raise NotFound
@@ -97,7 +98,7 @@ def _run(caller: MemberCaller, run_id: uuid.UUID) -> tuple[Run, Target]:
 
 def _member(caller: MemberCaller, member_id: uuid.UUID) -> tuple[Member, Target]:
     rows = Member.objects.select_related("person").prefetch_related("teams")
-    row = rows.filter(workspace_id=caller.workspace_id, pk=member_id).first()
+    row = one_or_none(rows.filter(workspace_id=caller.workspace_id, pk=member_id))
     if row is None:
         raise NotFound
     return row, Target(workspace_id=caller.workspace_id)
@@ -162,7 +163,7 @@ def _opened(text: str, caller: MemberCaller) -> Line | None:
     if not (text.isascii() and text.isdecimal() and len(text) < 19):
         raise NotFound
     rows = Event.objects.select_related("payload").filter(pk=int(text), workspace_id=caller.workspace_id)
-    found = rows.first()
+    found = one_or_none(rows)
     if found is None:
         raise NotFound
     return Line(found)
@@ -172,7 +173,7 @@ def _request(opened: Line | None) -> ReviewRequest | None:
     """The request that an event is about."""
     if opened is None or opened.event.request_id is None:
         return None
-    return ReviewRequest.objects.filter(pk=opened.event.request_id).first()
+    return one_or_none(ReviewRequest.objects.filter(pk=opened.event.request_id))
 
 
 def _without(given: QueryDict, name: str) -> str:

@@ -24,6 +24,7 @@ from reviewhub.checkpoints.tree import State
 from reviewhub.checkpoints.typed import kept_misfits
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
 from reviewhub.core.limits import parse_sent
+from reviewhub.core.rows import one_or_none
 from reviewhub.gates.consequences import Consequences, of_branch
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.reviews.targets import checkpoint_for, run_target
@@ -177,14 +178,14 @@ def about(caller: MemberCaller, row: Checkpoint) -> dict[str, Any]:
         "kind": kinds_of([row])[row.pk],
         "misfits": kept_misfits(row),
         "parent": _parent(row),
-        "after": around.filter(number=row.number + 1).first(),
+        "after": one_or_none(around.filter(number=row.number + 1)),
         "head": row.branch.head,
         "ways": ways(
             row.branch,
             may={one for one in CONTROL if allowed(caller, one, target)},
             stopped=row.run.agent.stopped_at is not None,
         ),
-        "pin": Pin.objects.filter(pk=row.pk).first(),
+        "pin": one_or_none(Pin.objects.filter(pk=row.pk)),
         "may_pin": allowed(caller, Action.CHECKPOINT_PIN, target),
         "key": uuid.uuid4(),
     }
@@ -254,7 +255,7 @@ def _parent(row: Checkpoint) -> Checkpoint | None:
     if row.parent_id is None:
         return None
     # It may have been removed.
-    return Checkpoint.objects.select_related("branch").defer("content").filter(pk=row.parent_id).first()
+    return one_or_none(Checkpoint.objects.select_related("branch").defer("content").filter(pk=row.parent_id))
 
 
 def _of_run(run: Run, text: str) -> Checkpoint:

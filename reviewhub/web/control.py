@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target
 from reviewhub.core.errors import IllegalTransition, Invalid, NotFound
+from reviewhub.core.rows import one_or_none
 from reviewhub.gates.halt import halt as halt_run
 from reviewhub.gates.resume import resume as resume_run
 from reviewhub.gates.set_limits import set_limits
@@ -23,7 +24,7 @@ from reviewhub.web.runs import again, find
 
 def _find_branch(caller: MemberCaller, branch_id: uuid.UUID) -> tuple[Branch, Target]:
     found = Branch.objects.select_related("run__agent").filter(pk=branch_id)
-    row = found.filter(workspace_id=caller.workspace_id).first()
+    row = one_or_none(found.filter(workspace_id=caller.workspace_id))
     if row is None:
         raise NotFound
     return row, run_target(row.run)

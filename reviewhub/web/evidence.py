@@ -14,6 +14,7 @@ from reviewhub.core.display.arguments import Arguments, Row
 from reviewhub.core.display.changed import Differences, differences
 from reviewhub.core.display.segments import Segment
 from reviewhub.core.display.write_only import write_only_paths
+from reviewhub.core.rows import one_or_none
 from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
 from reviewhub.toolcalls.models import CallVersion
@@ -132,7 +133,7 @@ def evidence(row: ReviewRequest, caller: MemberCaller) -> Evidence:
     known = CallVersion.objects.filter(tool_call_id=row.tool_call_id, version__lte=row.version)
     versions = list(known.order_by("-version")[:VERSIONS])
     version = versions[0]
-    tool = Tool.objects.filter(agent_id=row.agent_id, name=row.tool_name).first()
+    tool = one_or_none(Tool.objects.filter(agent_id=row.agent_id, name=row.tool_name))
     secret_paths = write_only_paths(tool.schema if tool else "", version.arguments)
     stored = Stored.model_validate_json(row.requirement)
     risks = dangers(row.workspace_id, stored)

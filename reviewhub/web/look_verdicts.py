@@ -15,6 +15,7 @@ from reviewhub_agents.canonical import BadJson
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, require, scope_of
 from reviewhub.core.errors import Conflict, Forbidden, Invalid, NotFound, ReviewHubError
 from reviewhub.core.limits import limits
+from reviewhub.core.rows import one_or_none
 from reviewhub.gates.look_back import follow_back, look_back
 from reviewhub.reviews.close_follow_up import close_follow_up
 from reviewhub.reviews.looks import look_at, next_look
@@ -195,7 +196,7 @@ def _one_of(request: HttpRequest, caller: MemberCaller, pick: str, tree: dict[st
 def find_follow_up(caller: MemberCaller, follow_up_id: uuid.UUID) -> tuple[FollowUp, Target]:
     """One follow-up of the workspace."""
     rows = FollowUp.objects.select_related("post_review__agent", "post_review__workspace")
-    one = rows.filter(pk=follow_up_id, workspace_id=caller.workspace_id).first()
+    one = one_or_none(rows.filter(pk=follow_up_id, workspace_id=caller.workspace_id))
     if one is None:
         raise NotFound
     return one, post_review_target(one.post_review)

@@ -15,6 +15,7 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed
 from reviewhub.accounts.queries import agents_of
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.errors import NotFound
+from reviewhub.core.rows import one_or_none
 from reviewhub.reviews.follow_up import may_take_over
 from reviewhub.reviews.looks import LookFilters, follow_ups_of, look_at, looks, tally
 from reviewhub.reviews.models import FollowUp, PostReview
@@ -141,7 +142,7 @@ def _shot(caller: MemberCaller, call_id: uuid.UUID) -> Shot:
     (call,) = called([row.tool_call])
     claims = canonical.reread(row.tool_call.claims)
     named = row.tool_call.checkpoint_id
-    point = Checkpoint.objects.filter(pk=named).defer("content").first() if named else None
+    point = one_or_none(Checkpoint.objects.filter(pk=named).defer("content")) if named else None
     return Shot(
         row=row,
         call=call,

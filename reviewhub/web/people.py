@@ -22,6 +22,7 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Target
 from reviewhub.accounts.queries import members_of, teams_of
 from reviewhub.accounts.set_teams import set_teams
 from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError
+from reviewhub.core.rows import one_or_none
 from reviewhub.policies.rename_team import rename_team as give_name
 from reviewhub.reviews.disable_member import disable_member
 from reviewhub.web.access import actor, page, posted
@@ -105,7 +106,7 @@ def invite(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
 def find(caller: MemberCaller, member_id: uuid.UUID) -> tuple[Member, Target]:
     """A member of the workspace."""
     rows = Member.objects.select_related("person", "workspace")
-    row = rows.filter(pk=member_id, workspace_id=caller.workspace_id).first()
+    row = one_or_none(rows.filter(pk=member_id, workspace_id=caller.workspace_id))
     if row is None:
         raise NotFound
     return row, Target(workspace_id=row.workspace_id)
@@ -177,7 +178,7 @@ def make_team(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
 
 def find_team(caller: MemberCaller, team_id: uuid.UUID) -> tuple[Team, Target]:
     """A team of the workspace."""
-    row = Team.objects.filter(pk=team_id, workspace_id=caller.workspace_id).first()
+    row = one_or_none(Team.objects.filter(pk=team_id, workspace_id=caller.workspace_id))
     if row is None:
         raise NotFound
     return row, Target(workspace_id=row.workspace_id)

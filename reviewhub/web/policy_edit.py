@@ -16,6 +16,7 @@ from reviewhub_agents.canonical import BadJson
 from reviewhub.accounts.models import Agent, Team
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.core.errors import Conflict, Invalid
+from reviewhub.core.rows import one_or_none
 from reviewhub.gates.explain import explain_facts
 from reviewhub.policies.cautions import all_cautions
 from reviewhub.policies.drafts import open_draft
@@ -244,7 +245,9 @@ def _conflict(sheet: _Sheet) -> dict[str, Any] | None:
 def _trial(request: HttpRequest, caller: MemberCaller, rules_text: str) -> Explained:
     """What the draft would say to one sample call."""
     given = request.POST
-    agent = Agent.objects.filter(workspace_id=caller.workspace_id, name=given.get("try-agent", "")).first()
+    agent = one_or_none(
+        Agent.objects.filter(workspace_id=caller.workspace_id, name=given.get("try-agent", ""))
+    )
     if agent is None:
         raise Invalid.at("/try-agent", "Choose an agent to try it with.")
     name = given.get("try-tool", "").strip()

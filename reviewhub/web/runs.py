@@ -20,6 +20,7 @@ from reviewhub.checkpoints.outline import Span
 from reviewhub.checkpoints.typed import kept_misfits
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
 from reviewhub.core.idempotency import check_key
+from reviewhub.core.rows import one_or_none
 from reviewhub.gates.cancel import cancel as cancel_run
 from reviewhub.gates.consequences import of_branch
 from reviewhub.gates.fork import fork as fork_checkpoint
@@ -84,7 +85,7 @@ def runs(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
 def find(caller: MemberCaller, run_id: uuid.UUID) -> tuple[Run, Target]:
     """The run of an address, and what the permission function is asked about."""
     found = Run.objects.select_related("agent__team", "started_by__person", "parent", "hold")
-    row = found.filter(pk=run_id, workspace_id=caller.workspace_id).first()
+    row = one_or_none(found.filter(pk=run_id, workspace_id=caller.workspace_id))
     if row is None:
         raise NotFound
     return row, run_target(row)
@@ -200,7 +201,7 @@ def _context(
         "hold": getattr(row, "hold", None),
         "may_hold": allowed(caller, Action.RUN_HOLD, target),
         "gone": gone,
-        "pin": Pin.objects.filter(pk=state_of.pk).first() if state_of else None,
+        "pin": one_or_none(Pin.objects.filter(pk=state_of.pk)) if state_of else None,
         "may_pin": allowed(caller, Action.CHECKPOINT_PIN, target),
         "line": line,
         "saved": Checkpoint.objects.filter(run=row).count(),

@@ -17,6 +17,7 @@ from reviewhub.accounts.models import Member
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.accounts.take_back import take_back
 from reviewhub.core.errors import Invalid
+from reviewhub.core.rows import one_or_none
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import words
 from reviewhub.web.render import show
@@ -58,7 +59,7 @@ def lend(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """Lets somebody vote in one's place."""
     given = request.POST
     chosen = _id(given.get("to", ""))
-    to = Member.objects.filter(workspace_id=caller.workspace_id, pk=chosen).first() if chosen else None
+    to = one_or_none(Member.objects.filter(workspace_id=caller.workspace_id, pk=chosen)) if chosen else None
     if to is None:
         raise Invalid.at("/to", "Choose who votes in your place.")
     made = delegate(

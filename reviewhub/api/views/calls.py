@@ -13,6 +13,7 @@ from reviewhub_agents import canonical, wire
 from reviewhub.accounts.permissions import Action
 from reviewhub.api.base import AgentView, actor_of, answer, key_of, read
 from reviewhub.core.errors import NotFound
+from reviewhub.core.rows import one_or_none
 from reviewhub.gates.consume import consume
 from reviewhub.gates.explain import explain_call, explained
 from reviewhub.gates.outcome import outcome
@@ -29,7 +30,7 @@ class CallView(AgentView):
 
     def call(self, request: Request, call_id: uuid.UUID, action: Action) -> ToolCall:
         """The call; NotFound for one of another agent or environment."""
-        found = ToolCall.objects.filter(pk=call_id, run__in=runs_of(self.key(request, action))).first()
+        found = one_or_none(ToolCall.objects.filter(pk=call_id, run__in=runs_of(self.key(request, action))))
         if found is None:
             raise NotFound("There is no such tool call.")
         return found

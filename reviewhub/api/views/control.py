@@ -12,6 +12,7 @@ from reviewhub_agents import wire
 from reviewhub.accounts.permissions import Action
 from reviewhub.api.base import PersonView, actor_of, answer, read, run_of_person
 from reviewhub.core.errors import NotFound
+from reviewhub.core.rows import one_or_none
 from reviewhub.gates.halt import halt
 from reviewhub.gates.present_runs import run_out
 from reviewhub.gates.resume import resume
@@ -67,7 +68,7 @@ class RetryBranch(PersonView):
     @extend_schema(request=wire.WhyBody, responses=wire.RunOut)
     def post(self, request: Request, branch: uuid.UUID) -> HttpResponse:
         """Lets a quarantined branch go on from its last checkpoint; 409 when it is not quarantined."""
-        found = Branch.objects.filter(pk=branch).first()
+        found = one_or_none(Branch.objects.filter(pk=branch))
         if found is None:
             raise NotFound
         row, caller = run_of_person(request, found.run_id, Action.RUN_RESUME)

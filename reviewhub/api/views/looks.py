@@ -16,6 +16,7 @@ from reviewhub.api.authentication import caller_in, caller_of
 from reviewhub.api.base import PersonView, actor_of, answer, key_of, read, read_nothing, read_tree
 from reviewhub.api.problems import problem_of
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
+from reviewhub.core.rows import one_or_none
 from reviewhub.gates.look_back import follow_back, look_back
 from reviewhub.reviews.close_follow_up import close_follow_up
 from reviewhub.reviews.looks import LookFilters, looks
@@ -177,7 +178,7 @@ class CloseFollowUp(LookView):
 
 
 def _loaded(call_id: uuid.UUID) -> PostReview:
-    row = PostReview.objects.filter(tool_call_id=call_id).select_related("agent").first()
+    row = one_or_none(PostReview.objects.filter(tool_call_id=call_id).select_related("agent"))
     if row is None:
         raise NotFound("This was not drawn for a later look.")
     prefetch_related_objects([row], *_WHOLE)

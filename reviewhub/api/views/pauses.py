@@ -12,6 +12,7 @@ from reviewhub_agents import canonical, wire
 from reviewhub.accounts.permissions import Action
 from reviewhub.api.base import AgentView, Body, actor_of, answer, key_of, read_tree
 from reviewhub.core.errors import NotFound
+from reviewhub.core.rows import one_or_none
 from reviewhub.gates.observe import observe
 from reviewhub.gates.pause import pause
 from reviewhub.gates.present import is_final, observation_out, pause_out
@@ -46,7 +47,9 @@ class OnePause(AgentView):
     @extend_schema(responses=wire.PauseOut)
     def get(self, request: Request, pause: uuid.UUID) -> HttpResponse:
         """The pause; with `?wait=30` it is held back until it settles or a reviewer asks something."""
-        found = Pause.objects.filter(pk=pause, run__in=runs_of(self.key(request, Action.RUN_READ))).first()
+        found = one_or_none(
+            Pause.objects.filter(pk=pause, run__in=runs_of(self.key(request, Action.RUN_READ)))
+        )
         if found is None:
             raise NotFound("There is no such pause.")
         out = pause_out(found)

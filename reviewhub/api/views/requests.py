@@ -18,6 +18,7 @@ from reviewhub.api.authentication import caller_in, caller_of
 from reviewhub.api.base import PersonView, actor_of, answer, key_of, read, read_nothing, read_tree
 from reviewhub.api.problems import problem_of
 from reviewhub.core.errors import Forbidden, Invalid, NotFound, ReviewHubError
+from reviewhub.core.rows import one_or_none
 from reviewhub.gates.receipts import receipts_of
 from reviewhub.insights.note_opening import note_opening
 from reviewhub.reviews.ask import ask
@@ -54,7 +55,7 @@ class RequestView(PersonView):
             NotFound: there is none, or none that this person may know of.
             Forbidden: they see it, and may not do this.
         """
-        row = ReviewRequest.objects.filter(pk=request_id).first()
+        row = one_or_none(ReviewRequest.objects.filter(pk=request_id))
         if row is None:
             raise NotFound("There is no such request.")
         try:

@@ -17,6 +17,7 @@ from reviewhub.api.authentication import caller_of
 from reviewhub.api.base import PersonView, actor_of, answer, read, run_of_person
 from reviewhub.api.views.exports import LINES, streamed
 from reviewhub.core.errors import NotFound
+from reviewhub.core.rows import one_or_none
 from reviewhub.retention.erase import erase
 from reviewhub.retention.forecast import look
 from reviewhub.retention.person_data import export_subject
@@ -140,7 +141,9 @@ def _set(
 
 
 def _agent(workspace_id: uuid.UUID, name: str) -> uuid.UUID:
-    found = Agent.objects.filter(workspace_id=workspace_id, name=name).values_list("pk", flat=True).first()
+    found = one_or_none(
+        Agent.objects.filter(workspace_id=workspace_id, name=name).values_list("pk", flat=True)
+    )
     if found is None:
         raise NotFound("There is no such agent.")
     return found

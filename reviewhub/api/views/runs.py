@@ -33,6 +33,7 @@ from reviewhub.api.base import (
     read_tree,
 )
 from reviewhub.core.errors import Forbidden, Invalid, NotFound
+from reviewhub.core.rows import one_or_none
 from reviewhub.gates.cancel import cancel
 from reviewhub.gates.present_runs import run_out, run_rows
 from reviewhub.hosting.start_once import start_once
@@ -116,7 +117,7 @@ class AgentRuns(PersonView):
     @extend_schema(request=wire.HostedStart, responses={201: wire.RunOut, 200: wire.RunOut})
     def post(self, request: Request, agent: uuid.UUID) -> HttpResponse:
         """Starts a run of a hosted agent; a repeat (same key, equal body) answers 200 with the same run."""
-        row = Agent.objects.select_related("team", "workspace").filter(pk=agent).first()
+        row = one_or_none(Agent.objects.select_related("team", "workspace").filter(pk=agent))
         if row is None:
             raise NotFound
         caller = caller_in(request, row.workspace_id)

@@ -17,6 +17,7 @@ from reviewhub.accounts.take_back import take_back
 from reviewhub.api.base import actor_of, answer, read, read_nothing
 from reviewhub.api.views.retention import WorkspaceView
 from reviewhub.core.errors import Forbidden, Invalid
+from reviewhub.core.rows import one_or_none
 
 SHOWN = 100
 
@@ -47,7 +48,7 @@ class StandIns(StandInView):
         caller = self.member(request)
         body = read(request, wire.StandInBody)
         members = Member.objects.filter(workspace_id=caller.workspace_id)
-        to = members.filter(person__email__iexact=body.to).first()
+        to = one_or_none(members.filter(person__email__iexact=body.to))
         if to is None:
             raise Invalid.at("/to", "There is nobody with this address in the workspace.")
         made = delegate(

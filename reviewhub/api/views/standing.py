@@ -13,6 +13,7 @@ from reviewhub.accounts.permissions import Action, Target, require, scope_of
 from reviewhub.api.authentication import caller_in, caller_of
 from reviewhub.api.base import PersonView, actor_of, answer, read
 from reviewhub.core.errors import NotFound
+from reviewhub.core.rows import one_or_none
 from reviewhub.standing.models import StandingApproval
 from reviewhub.standing.present import standing_list, standing_out
 from reviewhub.standing.queries import listed, standing_in, target_of
@@ -42,8 +43,8 @@ class RevokeStanding(PersonView):
     @extend_schema(request=wire.WhyBody, responses=wire.StandingOut)
     def post(self, request: Request, standing: uuid.UUID) -> HttpResponse:
         """Ends it at once, also for calls that it let run and that have not started."""
-        workspace = (
-            StandingApproval.objects.filter(pk=standing).values_list("workspace_id", flat=True).first()
+        workspace = one_or_none(
+            StandingApproval.objects.filter(pk=standing).values_list("workspace_id", flat=True)
         )
         if workspace is None:
             raise NotFound("There is no such standing approval.")
