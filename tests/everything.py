@@ -114,6 +114,7 @@ class Job:
             print(f"\n=== {self.name}", flush=True)
         if self.model is not None:
             self.model.copy(self.said.parent, self.environment)
+            base["TEST_MODEL"] = self.model.where
         with self.said.open("wb") as out:
             done = subprocess.run(
                 [sys.executable, "-m", "pytest", *self.arguments, *(["--reuse-db"] if self.model else [])],

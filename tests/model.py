@@ -44,6 +44,11 @@ class Model:
                     old.unlink()
                 shutil.copyfile(self._folder / "reviewhub.sqlite3", folder / "test.sqlite3")
 
+    @property
+    def where(self) -> str:
+        """The model itself, for tests that install the product (`tests.ops.product`): a name on the server, or a file."""
+        return self._name if self._servers else str(self._folder / "reviewhub.sqlite3")
+
     def drop(self, servers: Mapping[str, str]) -> None:
         """Removes the copy of these servers."""
         if self._servers:

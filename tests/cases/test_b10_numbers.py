@@ -30,11 +30,16 @@ LITERALS = [
 
 
 def paused(agent: AgentHttp, arguments: str) -> Any:
-    raw = '{"checkpoint":{"state":{"x":ARGS}},"tool_calls":[{"tool":"pay","arguments":ARGS}]}'
-    run = agent.run()["id"]
-    return agent.post(f"/runs/{run}/pauses", raw=raw.replace("ARGS", arguments).encode()).ok(201)[
-        "tool_calls"
-    ][0]
+    return all_paused(agent, [arguments])[0]
+
+
+def all_paused(agent: AgentHttp, arguments: list[str]) -> Any:
+    """Calls of one turn, with these arguments; they are in the state, too."""
+    calls = ",".join(
+        f'{{"call_id":"c{place}","tool":"pay","arguments":{one}}}' for place, one in enumerate(arguments)
+    )
+    raw = f'{{"checkpoint":{{"state":{{"x":[{",".join(arguments)}]}}}},"tool_calls":[{calls}]}}'
+    return agent.post(f"/runs/{agent.run()['id']}/pauses", raw=raw.encode()).ok(201)["tool_calls"]
 
 
 def edited(reviewer: PersonHttp, waiting: Any, path: str, value: str) -> None:
@@ -68,17 +73,16 @@ def test_b10_numbers_that_nobody_edited_keep_their_digits(agent: AgentHttp, revi
 
 
 def test_b10_every_way_to_write_a_number(agent: AgentHttp, reviewer: PersonHttp) -> None:
-    for literal in LITERALS:
-        arguments = '{"n":[{"x":' + literal + '}],"note":"hello"}'
-        waiting = paused(agent, arguments)
+    arguments = ['{"n":[{"x":' + literal + '}],"note":"hello"}' for literal in LITERALS]
+    for sent, waiting in zip(arguments, all_paused(agent, arguments), strict=True):
         edited(reviewer, waiting, "/note", '"bye"')
         taken = agent.consume(agent.get(f"/tool-calls/{waiting['id']}").ok()).ok()
-        assert taken["arguments_text"] == arguments.replace("hello", "bye")
+        assert taken["arguments_text"] == sent.replace("hello", "bye")
 
 
 def test_b10_a_number_that_a_person_writes(agent: AgentHttp, reviewer: PersonHttp) -> None:
-    for literal in LITERALS:
-        waiting = paused(agent, '{"n":1}')
+    calls = all_paused(agent, ['{"n":1}'] * len(LITERALS))
+    for literal, waiting in zip(LITERALS, calls, strict=True):
         edited(reviewer, waiting, "/n", literal)
         version = CallVersion.objects.get(tool_call=waiting["id"], version=2)
         assert version.arguments == '{"n":' + literal + "}"
@@ -99,7 +103,8 @@ def test_b10_exact_text_may_be_sent_as_text(agent: AgentHttp, reviewer: PersonHt
 
 
 def test_b10_different_numbers_have_different_digests(agent: AgentHttp) -> None:
-    digests = {paused(agent, '{"n":' + literal + "}")["digest"] for literal in LITERALS}
+    calls = all_paused(agent, ['{"n":' + literal + "}" for literal in LITERALS])
+    digests = {one["digest"] for one in calls}
     assert len(digests) == len(LITERALS)
 
 

@@ -59,14 +59,14 @@ def database(var: Path) -> str:
     return "reviewhub_product_" + hashlib.sha256(str(var).encode()).hexdigest()[:12]
 
 
-def on_server(statement: LiteralString, *installations: Path) -> None:
-    """Runs a statement about the installations' databases; nothing where the tests run on SQLite."""
+def on_server(statement: LiteralString, *databases: str) -> None:
+    """Runs a statement about databases; nothing where the tests run on SQLite."""
     url = os.environ.get("DATABASE_URL")
     if not url:
         return
     base = psycopg.conninfo.conninfo_to_dict(url)
     with psycopg.connect(**{**base, "dbname": "postgres"}, autocommit=True) as server:
-        names = [psycopg.sql.Identifier(database(var)) for var in installations]
+        names = [psycopg.sql.Identifier(name) for name in databases]
         server.execute(psycopg.sql.SQL(statement).format(*names))
 
 
@@ -75,19 +75,25 @@ def installed(var: Path, *, like: Path | None = None) -> Iterator[Path]:
     """An installation with its tables in `var`; its database is gone afterwards.
 
     Args:
-        like: another one in which nothing runs, which is copied; without it the tables are made.
+        like: another one in which nothing runs, which is copied; without it the model is (`tests.model`), and where
+            there is none the tables are made.
     """
+    model = os.environ.get("TEST_MODEL", "")
     if like:
-        on_server("CREATE DATABASE {} TEMPLATE {}", var, like)
+        on_server("CREATE DATABASE {} TEMPLATE {}", database(var), database(like))
         shutil.copytree(like, var, dirs_exist_ok=True)
+    elif model and os.environ.get("DATABASE_URL"):
+        on_server("CREATE DATABASE {} TEMPLATE {}", database(var), model)
+    elif model:
+        shutil.copyfile(model, var / "reviewhub.sqlite3")
     else:
-        on_server("CREATE DATABASE {}", var)
+        on_server("CREATE DATABASE {}", database(var))
     try:
-        if not like:
+        if not (like or model):
             manage(var, "migrate", "--verbosity", "0")
         yield var
     finally:
-        on_server("DROP DATABASE {} WITH (FORCE)", var)
+        on_server("DROP DATABASE {} WITH (FORCE)", database(var))
 
 
 def manage(var: Path, *arguments: str) -> str:
