@@ -46,7 +46,7 @@ class Model:
 
     @property
     def where(self) -> str:
-        """The model itself, for tests that install the product (`tests.ops.product`): a name on the server, or a file."""
+        """The model itself, for tests that install the product: a name on the server, or a file."""
         return self._name if self._servers else str(self._folder / "reviewhub.sqlite3")
 
     def drop(self, servers: Mapping[str, str]) -> None:
