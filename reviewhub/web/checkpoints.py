@@ -79,7 +79,7 @@ def find(caller: MemberCaller, checkpoint_id: uuid.UUID) -> tuple[Checkpoint, Ta
 def checkpoint(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpResponse:
     """One checkpoint with its state. `?path=` opens a place in it, `?from=` and `?sheet=` go on there."""
     given = request.GET
-    context = about(caller, row)
+    context = about(caller, row) | {"since": of_branch(row.branch, row)}
     error: ReviewHubError | None = None
     try:
         state = read_state(row)

@@ -1,9 +1,11 @@
-"""Rewriting a run's state: a form, a look at what it means, and the rewrite. Without JavaScript.
+"""Going on from a checkpoint with a changed state: a form, a look at what it means, and the deed. Without JavaScript.
 
 Nothing is kept between the steps but in the form itself: the changes so far travel as a list, which the server applies
 to the checkpoint (that never changes) each time. So what nobody touched never went through a browser.
 
-With `look`, a call that was flagged afterwards, the same form makes a corrective branch, which supersedes nothing.
+There are three ways on, with one form. A rewrite supersedes the branch, which has to be open. A fork leaves it as it
+is, and begins at any checkpoint, also of a branch that is over. With `look`, a call that was flagged afterwards, the
+fork is a corrective branch.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ import contextlib
 import uuid
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
@@ -23,86 +25,110 @@ from reviewhub_agents.canonical import BadJson, Tree
 
 from reviewhub.accounts.permissions import Action, MemberCaller, require
 from reviewhub.checkpoints.difference import between
-from reviewhub.checkpoints.edit import edited
 from reviewhub.checkpoints.fork import beginning
 from reviewhub.checkpoints.models import Checkpoint
-from reviewhub.checkpoints.tree import State
-from reviewhub.core.changes import parse_changes
-from reviewhub.core.display.write_only import write_only_paths
 from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError, TooLarge
-from reviewhub.core.limits import limits, parse_sent
-from reviewhub.gates.consequences import consequences
+from reviewhub.core.idempotency import check_key
+from reviewhub.core.limits import limits
+from reviewhub.gates.consequences import Consequences, consequences, of_branch
+from reviewhub.gates.fork import fork as fork_run
 from reviewhub.gates.look_back import follow_back
 from reviewhub.gates.rewrite import rewrite as rewrite_run
 from reviewhub.web.access import actor, page
 from reviewhub.web.checkpoints import about, find, number_in, read_state, touched
 from reviewhub.web.differing import MOST, MOST_BYTES, listed
-from reviewhub.web.field import escaped
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.looks import find as find_look
 from reviewhub.web.plan_view import base_of
-from reviewhub.web.raw_edit import open_changes, raw_text
 from reviewhub.web.render import show
+from reviewhub.web.rewrite_changes import (
+    MOST_RAW,
+    after,
+    faults,
+    is_raw,
+    pending,
+    raw,
+    rewrite_body,
+    shown,
+    taken,
+    typed,
+    without,
+)
 from reviewhub.web.rewrite_draft import Draft
-from reviewhub.web.state_fields import MOST_ROWS, Group, by_path, first_field, groups, read
-from reviewhub.web.state_view import Look, look, schema_of
+from reviewhub.web.state_fields import first_field
+from reviewhub.web.state_view import schema_of
 
-MOST_RAW = 200_000
-"""Bytes of a state that a page still offers as one JSON text to edit."""
 MOST_REASON: Final = 2000
 """Characters of a note that an address hands over."""
 
 
-def _again(request: HttpRequest, caller: MemberCaller, row: Checkpoint, error: Invalid) -> HttpResponse:
+def _again(
+    request: HttpRequest, caller: MemberCaller, row: Checkpoint, error: Invalid, *, is_fork: bool
+) -> HttpResponse:
     given = request.POST
     kept: list[Tree] = []
     with contextlib.suppress(Invalid):
-        kept = _pending(given.get("changes", ""))
-    reason = given.get("reason", "")
+        kept = pending(given.get("changes", ""))
     draft = Draft(
+        is_fork=is_fork,
         changes=kept,
-        reason=reason,
-        look=_looked_at(caller, row, given),
+        reason=given.get("reason", ""),
+        branch=given.get("branch", ""),
+        look="" if is_fork else _looked_at(caller, row, given),
         errors=tuple(words(error)),
-        typed=_typed(given),
-        is_raw=_is_raw(given),
+        typed=typed(given),
+        is_raw=is_raw(given),
         raw=given.get("raw", ""),
     )
     return _form(request, caller, row, draft, status=error.status)
 
 
-@page(Action.CHECKPOINT_REWRITE, of=find, again=_again)
+@page(Action.CHECKPOINT_REWRITE, of=find, again=partial(_again, is_fork=False))
 def rewrite(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpResponse:
     """The form by GET (`?path=` opens a place of the state); by POST one of its steps, `do` says which."""
-    if request.method != "POST":
-        given = request.GET
-        start, looked = number_in(given.get("from", "0"), "/from"), _looked_at(caller, row, given)
-        reason = given.get("reason", "")[:MOST_REASON] if looked else ""
-        draft = Draft(
-            path=given.get("path", ""), start=start, look=looked, reason=reason, is_raw=_is_raw(given)
-        )
-        return _form(request, caller, row, draft)
-    return _step(request, caller, row)
+    given = request.POST if request.method == "POST" else request.GET
+    return _begin(request, caller, row, Draft(look=_looked_at(caller, row, given)))
 
 
-def _step(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpResponse:
+@page(Action.CHECKPOINT_FORK, of=find, again=partial(_again, is_fork=True))
+def fork(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpResponse:
+    """The same for a fork with a changed state."""
+    return _begin(request, caller, row, Draft(is_fork=True))
+
+
+def _begin(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft) -> HttpResponse:
+    if request.method == "POST":
+        return _step(request, caller, row, draft)
+    given = request.GET
+    draft = replace(
+        draft,
+        path=given.get("path", ""),
+        start=number_in(given.get("from", "0"), "/from"),
+        reason=given.get("reason", "")[:MOST_REASON] if draft.look else "",
+        is_raw=is_raw(given),
+    )
+    return _form(request, caller, row, draft)
+
+
+def _step(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft) -> HttpResponse:
     given = request.POST
-    draft = Draft(
-        changes=_pending(given.get("changes", "")),
+    draft = replace(
+        draft,
+        changes=pending(given.get("changes", "")),
         reason=text_in(request, "reason"),
+        branch=text_in(request, "branch"),
         plan=given.get("plan", "") or wire.PlanChoice.KEEP.value,
         path=given.get("path", ""),
         start=number_in(given.get("from", "0"), "/from"),
-        look=_looked_at(caller, row, given),
-        is_raw=_is_raw(given),
+        is_raw=is_raw(given),
     )
     if given.get("do") == "confirm":
-        return (_correct if draft.look else _confirm)(request, caller, row, draft)
+        return _do(request, caller, row, draft)
     if "drop" in given:
         at = number_in(given["drop"], "/drop")
-        return _form(request, caller, row, replace(draft, changes=_without(draft.changes, at)))
+        return _form(request, caller, row, replace(draft, changes=without(draft.changes, at)))
     if not given.get("back"):
-        draft = _taken(given, row, draft)
+        draft = taken(given, row, draft)
     if draft.errors:
         return _form(request, caller, row, draft, status=422)
     if "open" in given:
@@ -115,53 +141,8 @@ def _step(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpRe
     return _form(request, caller, row, draft)
 
 
-def _taken(given: QueryDict, row: Checkpoint, draft: Draft) -> Draft:
-    """The draft with the changes that the form's fields mean; or with errors, and as it was filled in."""
-    state = _after(row, draft.changes)
-    if "raw" in given:
-        return _taken_raw(str(given["raw"]), row, state, draft)
-    _, shown = _shown(row, state, draft)
-    removed = frozenset(name[2:] for name in given if name.startswith("r:"))
-    found, filled = read(given.dict(), shown, removed)  # type: ignore[arg-type]
-    errors = [f"{one.path}: {one.error}" for group in filled for one in group.fields if one.error]
-    try:
-        found += by_path(given.dict())  # type: ignore[arg-type]
-    except ValueError as problem:
-        errors.append(str(problem))
-    changed = replace(draft, changes=[*draft.changes, *found])
-    errors = errors or _refused(row, changed)
-    if errors:
-        return replace(draft, groups=filled, typed=_typed(given)).refused(*errors)
-    return changed
-
-
-def _taken_raw(raw: str, row: Checkpoint, state: State, draft: Draft) -> Draft:
-    """The draft with the changes that the edited JSON means; or with errors, and the JSON as it was typed."""
-    try:
-        found = open_changes(raw, state.text, write_only_paths(schema_of(row), state.text))
-    except BadJson as problem:
-        return replace(draft, raw=raw).refused(*_faults(problem))
-    except ValueError as problem:
-        return replace(draft, raw=raw).refused(str(problem))
-    changed = replace(draft, changes=[*draft.changes, *found])
-    errors = _refused(row, changed)
-    return replace(draft, raw=raw).refused(*errors) if errors else changed
-
-
-def _refused(row: Checkpoint, draft: Draft) -> list[str]:
-    """Why these changes cannot be made; empty when they can."""
-    try:
-        _body(replace(draft, reason=draft.reason or "-"))
-        _after(row, draft.changes)
-    except BadJson as problem:
-        return _faults(problem)
-    except (Invalid, TooLarge) as problem:
-        return words(problem)
-    return []
-
-
 def _preview(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft) -> HttpResponse:
-    """What the rewrite means, and the last question."""
+    """What it means, and the last question."""
     if not draft.reason:
         return _form(
             request, caller, row, draft.refused("Say why; the record and the agent's people read it."), 422
@@ -177,7 +158,7 @@ def _asked(
     conflict: Conflict | None = None,
 ) -> HttpResponse:
     try:
-        found = None if draft.look else consequences(row)
+        found = _meant(row, draft)
         first = beginning(checkpoint=row, changes=draft.changes, reason=draft.reason)
     except Conflict as over:
         return _over(request, caller, row, draft, over)
@@ -189,8 +170,8 @@ def _asked(
         "changes": listed(changes, schema=schema_of(row)),
         "more": changes.more,
         "most": MOST,
-        "touched": touched(found) if found else None,
-        "seen": found.seen if found else "",
+        "touched": touched(found),
+        "seen": found.seen,
         "plan_version": _plan_version(row),
         "plan_now": base_of(row.branch),
         "conflict": conflict,
@@ -200,22 +181,31 @@ def _asked(
     return show(request, caller, "web/rewrite_confirm.html", context, nav="runs", status=status)
 
 
-def _confirm(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft) -> HttpResponse:
+def _do(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft) -> HttpResponse:
+    """Does what was confirmed; a key that comes twice does it once."""
+    do = _correct if draft.look else _fork if draft.is_fork else _rewrite
     try:
-        body = _body(draft, seen=request.POST.get("seen", ""))
+        return do(request, caller, row, draft)
     except BadJson as problem:
-        return _form(request, caller, row, draft.refused(*_faults(problem)), 422)
-    try:
-        made = rewrite_run(
-            checkpoint=row,
-            changes=body.changes,
-            reason=body.reason,
-            actor=actor(request, caller),
-            seen=body.seen or "",
-            plan=body.plan,
-        )
+        return _form(request, caller, row, draft.refused(*faults(problem)), 422)
     except Conflict as conflict:
-        return _asked(request, caller, row, draft, conflict)
+        if not draft.keeps_branch:
+            return _asked(request, caller, row, draft, conflict)
+        return _form(request, caller, row, draft.refused(*words(conflict)), conflict.status)
+    except (Invalid, TooLarge) as problem:
+        return _form(request, caller, row, draft.refused(*words(problem)), problem.status)
+
+
+def _rewrite(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft) -> HttpResponse:
+    body = rewrite_body(draft, seen=request.POST.get("seen", ""))
+    made = rewrite_run(
+        checkpoint=row,
+        changes=body.changes,
+        reason=body.reason,
+        actor=actor(request, caller),
+        seen=body.seen or "",
+        plan=body.plan,
+    )
     ended = made.closed.requests + made.closed.grants
     said = f"{made.old.branch.name} is superseded by {made.branch.name}, which goes on from here."
     if ended:
@@ -226,6 +216,20 @@ def _confirm(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft:
     return redirect(f"/{caller.member.workspace.slug}/checkpoints/{made.first.pk}")
 
 
+def _fork(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft) -> HttpResponse:
+    tree: dict[str, Tree] = {"reason": draft.reason, "changes": draft.changes, "plan": draft.plan}
+    if draft.branch:
+        tree["branch"] = draft.branch
+    branch, first = fork_run(
+        checkpoint=row,
+        body=wire.ForkBody.from_tree(tree, limits=limits()),
+        key=check_key(request.POST.get("key", "")),
+        actor=actor(request, caller),
+    )
+    messages.success(request, f"{branch.name} goes on from here; {row.branch.name} stays as it is.")
+    return redirect(f"/{caller.member.workspace.slug}/checkpoints/{first.pk}")
+
+
 def _correct(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft) -> HttpResponse:
     """Makes the corrective branch, as what follows the flag."""
     tree: dict[str, Tree] = {
@@ -233,18 +237,13 @@ def _correct(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft:
         "note": draft.reason,
         "changes": draft.changes,
     }
-    try:
-        follow_back(
-            call_id=uuid.UUID(draft.look),
-            body=wire.FollowUpBody.from_tree(tree, limits=limits()),
-            body_digest=canonical.body_digest(tree),
-            key=request.POST.get("key", ""),
-            actor=actor(request, caller),
-        )
-    except BadJson as problem:
-        return _form(request, caller, row, draft.refused(*_faults(problem)), 422)
-    except (Conflict, Invalid, TooLarge) as problem:
-        return _form(request, caller, row, draft.refused(*words(problem)), problem.status)
+    follow_back(
+        call_id=uuid.UUID(draft.look),
+        body=wire.FollowUpBody.from_tree(tree, limits=limits()),
+        body_digest=canonical.body_digest(tree),
+        key=request.POST.get("key", ""),
+        actor=actor(request, caller),
+    )
     messages.success(request, "The corrective branch goes on from the checkpoint of the call.")
     return redirect(f"/{caller.member.workspace.slug}/post-review/{draft.look}")
 
@@ -264,29 +263,32 @@ def _looked_at(caller: MemberCaller, row: Checkpoint, given: QueryDict) -> str:
     return str(seen.tool_call_id)
 
 
+def _meant(row: Checkpoint, draft: Draft) -> Consequences:
+    """The calls of the branch since the checkpoint. Raises Superseded, RunEnded when it had to be open."""
+    return of_branch(row.branch, row) if draft.keeps_branch else consequences(row)
+
+
 def _form(
     request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft, status: int = 200
 ) -> HttpResponse:
-    found = None
-    if not draft.look:
-        try:
-            found = consequences(row)
-        except Conflict as over:
-            return _over(request, caller, row, draft, over)
+    try:
+        found = _meant(row, draft)
+    except Conflict as over:
+        return _over(request, caller, row, draft, over)
     context = about(caller, row) | {
         "draft": draft,
-        "touched": touched(found) if found else None,
+        "touched": touched(found),
         "errors": list(draft.errors),
         "plan_version": _plan_version(row),
     }
     try:
-        state = _after(row, draft.changes)
+        state = after(row, draft.changes)
         context["can_raw"] = state.size <= MOST_RAW
         if draft.is_raw and context["can_raw"]:
-            context["raw"] = draft.raw or _raw(row, state)
+            context["raw"] = draft.raw or raw(row, state)
             return show(request, caller, "web/rewrite.html", context, nav="runs", status=status)
-        place, shown = _shown(row, state, draft)
-        parts = draft.groups if draft.groups is not None else shown
+        place, fields = shown(row, state, draft)
+        parts = draft.groups if draft.groups is not None else fields
         context |= {"look": place, "groups": parts, "first_field": first_field(parts)}
     except ReviewHubError as problem:
         context["errors"] = [*draft.errors, *words(problem)]
@@ -297,7 +299,9 @@ def _form(
 def _over(
     request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft, over: Conflict
 ) -> HttpResponse:
-    """The branch takes no rewrite any more: who ended it, when, where it goes on. What was put together is shown."""
+    """The branch takes no rewrite any more: who ended it, when, where it goes on. What was put together is shown, and
+    can become a fork.
+    """
     context = about(caller, row) | {
         "draft": draft,
         "conflict": over,
@@ -314,63 +318,7 @@ def _when(conflict: Conflict | None) -> datetime | None:
     return datetime.fromisoformat(at) if at else None
 
 
-def _shown(row: Checkpoint, state: State, draft: Draft) -> tuple[Look, list[Group]]:
-    place = look(state, path=draft.path, start=draft.start, schema=schema_of(row), most_rows=MOST_ROWS)
-    return place, groups(state, place)
-
-
-def _raw(row: Checkpoint, state: State) -> str:
-    """The whole state as JSON to edit, each secret replaced by a word that stands for it."""
-    return escaped(raw_text(state.text, write_only_paths(schema_of(row), state.text)))
-
-
-def _is_raw(given: QueryDict) -> bool:
-    return given.get("mode") == "raw"
-
-
-def _after(row: Checkpoint, changes: list[Tree]) -> State:
-    """The checkpoint's state with these changes."""
-    state = read_state(row)
-    if not changes:
-        return state
-    return edited(state, parse_changes(changes), max_bytes=settings.LIMIT_STATE_BYTES)
-
-
-def _body(draft: Draft, *, seen: str = "") -> wire.RewriteBody:
-    """The rewrite as the API takes it. Raises BadJson."""
-    tree: dict[str, Any] = {"changes": draft.changes, "reason": draft.reason, "plan": draft.plan}
-    if seen:
-        tree["seen"] = seen
-    return wire.RewriteBody.from_tree(tree, limits=limits())
-
-
 def _plan_version(row: Checkpoint) -> int | None:
     """The version of the plan that the checkpoint names; None when it names none."""
     named = canonical.parse(row.plan)
     return wire.PlanRef.from_tree(named).version if isinstance(named, dict) else None
-
-
-def _pending(text: str) -> list[Tree]:
-    """The changes that came with the form. Raises Invalid for what no form of ours sends."""
-    if not text:
-        return []
-    try:
-        tree = parse_sent(text)
-    except BadJson as error:
-        raise Invalid("The list of changes came back damaged; begin again.") from error
-    if not isinstance(tree, list):
-        raise Invalid("The list of changes came back damaged; begin again.")
-    parse_changes(tree)
-    return tree
-
-
-def _without(changes: list[Tree], at: int) -> list[Tree]:
-    return [one for place, one in enumerate(changes) if place != at]
-
-
-def _typed(given: QueryDict) -> dict[str, str]:
-    return {name: str(given.get(name, "")) for name in ("op", "at", "as", "value")}
-
-
-def _faults(error: BadJson) -> list[str]:
-    return [f"{one['path'] or '/'}: {one['message']}" for one in error.errors] or [str(error)]

@@ -21,8 +21,12 @@ class Draft:
     plan: str = wire.PlanChoice.KEEP.value
     path: str = ""
     start: int = 0
+    is_fork: bool = False
+    """Whether it is a fork, that follows no flag."""
+    branch: str = ""
+    """What a fork is to be called; empty for the next free name."""
     look: str = ""
-    """The flagged call that a corrective branch follows; empty for a rewrite."""
+    """The flagged call that a corrective branch follows; empty for a rewrite and a fork."""
     errors: tuple[str, ...] = ()
     groups: list[Group] | None = None
     typed: dict[str, str] = field(default_factory=dict)
@@ -30,6 +34,21 @@ class Draft:
     """Whether the state is edited as JSON, not in fields."""
     raw: str = ""
     """The JSON as it was typed, where it cannot be taken."""
+
+    @property
+    def keeps_branch(self) -> bool:
+        """Whether the branch of the checkpoint stays as it is; a rewrite supersedes it."""
+        return self.is_fork or bool(self.look)
+
+    @property
+    def called(self) -> str:
+        """What is being made, as a heading begins."""
+        return "Corrective branch" if self.look else "Fork" if self.is_fork else "Rewrite"
+
+    @property
+    def address(self) -> str:
+        """Where the form is, below the checkpoint."""
+        return "fork/edit" if self.is_fork else "rewrite"
 
     @property
     def text(self) -> str:

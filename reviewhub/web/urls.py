@@ -98,6 +98,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("<slug:slug>/runs/<uuid:run_id>/plan/<int:version>/ask", plans.ask),
     path("<slug:slug>/checkpoints/<uuid:checkpoint_id>/rewrite", rewrite.rewrite),
     path("<slug:slug>/checkpoints/<uuid:checkpoint_id>/fork", runs.fork),
+    path("<slug:slug>/checkpoints/<uuid:checkpoint_id>/fork/edit", rewrite.fork),
     path("<slug:slug>/runs/<uuid:run_id>/hold", retention.hold),
     path("<slug:slug>/runs/<uuid:run_id>/release", retention.release),
     path("<slug:slug>/checkpoints/<uuid:checkpoint_id>/pin", retention.pin),

@@ -1,4 +1,4 @@
-"""A run is rewritten in the browser, with the keyboard alone and without scripts."""
+"""A run is rewritten, or forked when it has ended, in the browser: with the keyboard alone and without scripts."""
 
 from __future__ import annotations
 
@@ -63,3 +63,33 @@ def test_a_rewrite_from_the_run_to_the_new_branch(
     made = Checkpoint.objects.get(branch__fork_of=saved["id"])
     assert load(made) == ('{"amount":1240.10,"api_key":"sk_live_abcdefghijklmnop1234","customer":"Kim"}')
     assert ReviewRequest.objects.get(tool_name="mail").state == "withdrawn"
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_an_ended_run_is_forked_with_a_changed_state(
+    cast: Cast, agent: AgentHttp, visit: Visit, script: bool
+) -> None:
+    saved = paused(cast, agent)
+    agent.post(f"/runs/{saved['run']}/cancel", {"reason": "wrong"}).ok()
+    page = visit(
+        cast.bob, f"/northwind/runs/{saved['run']}?checkpoint={saved['id']}", java_script_enabled=script
+    )
+    page.click("text=Fork with changes")
+    page.wait_for_url("**/fork/edit")
+    expect(page.locator("main")).to_contain_text("Already done, will not be undone")
+    page.focus('[name="f:/amount"]')
+    page.keyboard.press("Control+A")
+    page.keyboard.type("1240.10")
+    tab_to(page, "reason")
+    page.keyboard.type("The amount was wrong")
+    tab_to(page, "Look at what it means")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("What this fork means")
+    expect(page.locator("main")).to_contain_text("1240.00 → 1240.10")
+    expect(page.locator("text=Go back")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_contain_text("fork-1")
+    made = Checkpoint.objects.get(branch__fork_of=saved["id"])
+    assert load(made) == '{"amount":1240.10,"api_key":"sk_live_abcdefghijklmnop1234","customer":"Kim"}'
+    assert made.branch.state == "running"

@@ -111,6 +111,13 @@ BY_BOB: dict[str, Act] = {
     ),
     "cancel": lambda at: at.of_page(f"runs/{at.run['id']}/cancel", reason="no"),
     "fork": lambda at: at.of_page(f"checkpoints/{at.saved['id']}/fork", reason="again", key="k"),
+    "fork with changes": lambda at: at.of_page(
+        f"checkpoints/{at.saved['id']}/fork/edit",
+        do="confirm",
+        reason="again",
+        key="k",
+        changes='[{"op":"set","path":"/n","value":2}]',
+    ),
 }
 BY_AGENT: dict[str, Act] = {
     "start": lambda at: at.agent.post("/runs", {}),
@@ -197,7 +204,7 @@ def test_an_agent_that_lost_the_right_inside(
     assert rows() == before
 
 
-@pytest.mark.parametrize("verb", ["rewrite", "fork"])
+@pytest.mark.parametrize("verb", ["rewrite", "fork", "fork with changes"])
 def test_people_start_nothing_of_a_stopped_agent(at: Stage, verb: str) -> None:
     stopped(at)
     before = rows()

@@ -66,6 +66,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "runs/<uuid:run_id>/plan/<int:version>/ask": ("post", "403 ok 404 403"),
     "checkpoints/<uuid:checkpoint_id>/rewrite": ("get", "403 ok 404 403"),
     "checkpoints/<uuid:checkpoint_id>/fork": ("post", "403 ok 404 403"),
+    "checkpoints/<uuid:checkpoint_id>/fork/edit": ("get", "403 ok 404 403"),
     "runs/<uuid:run_id>/hold": ("post", "ok 403 404 ok"),
     "runs/<uuid:run_id>/release": ("post", "ok 403 404 ok"),
     "checkpoints/<uuid:checkpoint_id>/pin": ("post", "ok ok 404 ok"),

@@ -64,6 +64,10 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "checkpoints/<uuid:checkpoint_id>/rewrite": (
         "bob", {"do": "preview", "changes": "[]", "from": "0"}, "reason", ("reason", "at", "value", "changes", "path"),
     ),
+    "checkpoints/<uuid:checkpoint_id>/fork/edit": (
+        "bob", {"do": "preview", "changes": "[]", "from": "0"}, "reason",
+        ("reason", "at", "value", "changes", "path", "branch"),
+    ),
     "checkpoints/<uuid:checkpoint_id>/pin": ("bob", {}, "reason", ("reason",)),
     "runs/<uuid:run_id>/hold": ("carol", {}, "", ("reason",)),
     "runs/<uuid:run_id>/release": ("carol", {}, "", ("reason",)),
@@ -136,7 +140,8 @@ def stored() -> list[Any]:
 
 def test_every_form_has_its_line() -> None:
     posts = {path for path, (method, _) in PAGES.items() if method == "post"}
-    both = {"policy/edit", "checkpoints/<uuid:checkpoint_id>/rewrite", "agents/<uuid:agent_id>/run"}
+    both = {"policy/edit", "agents/<uuid:agent_id>/run"}
+    both |= {f"checkpoints/<uuid:checkpoint_id>/{form}" for form in ("rewrite", "fork/edit")}
     assert posts | both == set(FORMS) | WITHOUT_TEXT | {SAVE_A_VIEW}
 
 
