@@ -20,6 +20,7 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from json.encoder import encode_basestring
 from typing import Any, TypeAlias
 
 import zstandard
@@ -27,6 +28,7 @@ import zstandard
 from reviewhub.core.errors import ReviewHubError
 
 RAW, ZSTD, ZSTD_AFTER = b"\x00", b"\x01", b"\x02"
+_MAGIC = b"\x28\xb5\x2f\xfd"
 WINDOW = 16_384
 """Bytes of the rows before that a row is compressed with; further back there is little to gain (measured)."""
 INLINE = 256
@@ -44,7 +46,6 @@ _SMALL = zstandard.ZstdCompressionParameters(
     strategy=zstandard.STRATEGY_DFAST,
     write_content_size=True,
 )
-_HEAD = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 Path: TypeAlias = tuple[str] | tuple[str, str]
 
@@ -120,7 +121,7 @@ def write_row(ops: Sequence[Op]) -> str:
     """The text of a row."""
     lines: list[str] = []
     head = [_written(op, lines) for op in ops]
-    return "\n".join([_HEAD.encode(head), *lines])
+    return "\n".join([f"[{','.join(head)}]", *lines])
 
 
 def read_row(text: str) -> list[Op]:
@@ -168,11 +169,10 @@ def unpack(packed: bytes, *, window: bytes = b"", most: int = MOST) -> bytes:
             raise BrokenCheckpoint(
                 f"The stored checkpoint unpacks to more than {most} bytes, which is the limit."
             )
-        reader = _own.reader
         if how == ZSTD_AFTER and window:
-            reader = zstandard.ZstdDecompressor(dict_data=_dictionary(window))
-        return reader.decompress(rest, max_output_size=most)
-    except zstandard.ZstdError as error:
+            return _own.reader.decompress(_preceded(rest, size, window))[len(window) :]
+        return _own.reader.decompress(rest)
+    except (zstandard.ZstdError, IndexError) as error:
         raise BrokenCheckpoint from error
 
 
@@ -200,31 +200,58 @@ class _Own(threading.local):
 _own = _Own()
 
 
+def _preceded(frame: bytes, size: int, window: bytes) -> bytes:
+    """The frame of `window` and what comes after it, for a frame that was compressed with it as dictionary.
+
+    To a reader a dictionary of raw content is what came before. One that has a dictionary is made anew for each, which
+    takes five times as long as reading a row; so here the window does come before, as a block (RFC 8878, 3.1.1).
+
+    Args:
+        size: what `frame` unpacks to.
+    """
+    what = frame[4]
+    is_single = what >> 5 & 1
+    header = 6 - is_single + (0, 1, 2, 4)[what & 3] + (is_single, 2, 4, 8)[what >> 6]
+    return b"".join(
+        (
+            _MAGIC,
+            b"\xa0",  # One segment, whose size has four bytes; no checksum, no number of a dictionary.
+            (len(window) + size).to_bytes(4, "little"),
+            (len(window) << 3).to_bytes(3, "little"),  # A block as it is, and not the last one.
+            window,
+            frame[header:],
+        )
+    )
+
+
 def _dictionary(window: bytes) -> zstandard.ZstdCompressionDict:
     return zstandard.ZstdCompressionDict(window, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
 
 
-def _written(op: Op, lines: list[str]) -> list[Any]:
-    path = op.path[0] if len(op.path) == 1 else list(op.path)
+def _written(op: Op, lines: list[str]) -> str:
+    """The JSON of an operation. By hand, since an encoder costs more than all else about a small row."""
+    names = [encode_basestring(name) for name in op.path]
+    path = names[0] if len(names) == 1 else f"[{','.join(names)}]"
     match op:
         case Put():
             lines.append(op.text)
-            return ["=", path]
+            return f'["=",{path}]'
         case Refer():
-            return ["#", path, op.hash]
+            return f'["#",{path},"{op.hash}"]'
         case Splice():
-            return ["[", path, op.at, op.cut, *(_written_part(part, lines) for part in op.parts)]
+            parts = "".join([f",{_written_part(part, lines)}" for part in op.parts])
+            return f'["[",{path},{op.at},{op.cut}{parts}]'
         case Open():
-            return ["{", path]
+            return f'["{{",{path}]'
         case Remove():
-            return ["-", path]
+            return f'["-",{path}]'
 
 
-def _written_part(part: Part, lines: list[str]) -> int | list[int | str]:
+def _written_part(part: Part, lines: list[str]) -> str:
     if isinstance(part, Stored):
-        return [part.count, part.hash]
+        return f'[{part.count},"{part.hash}"]'
     lines.extend(part)
-    return len(part)
+    return str(len(part))
 
 
 def _read(raw: Any, lines: Iterator[str]) -> Op:

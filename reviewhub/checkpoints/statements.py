@@ -8,7 +8,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection
@@ -21,6 +20,7 @@ from reviewhub.runs.models import Branch
 
 NAMES: Final = tuple(field.attname for field in Checkpoint._meta.concrete_fields)
 """The columns of a checkpoint, its id first."""
+_IDS: Final = ("id", "workspace_id", "run_id", "branch_id", "parent_id")
 
 # head: moves the branch on, if its head and its epoch are still those that the writer knows. All else reads from it,
 # so a lost race writes nothing at all, and a checkpoint is in the workspace and the run of its branch.
@@ -120,16 +120,17 @@ def write_checkpoint(
                 given |= {"hashes": list(blobs), "datas": list(blobs.values())}
             cursor.execute(POSTGRESQL_BLOBS if blobs else POSTGRESQL, given)
             return bool(cursor.rowcount == 1)
-        row = [_as_sqlite_keeps(values[name]) for name in NAMES]
-        cursor.execute(SQLITE_HEAD, (row[0], values["branch_id"].hex, epoch, _as_sqlite_keeps(head)))
+        given = values | {name: values[name] and values[name].hex for name in _IDS}
+        given["created_at"] = connection.ops.adapt_datetimefield_value(values["created_at"])
+        cursor.execute(SQLITE_HEAD, (given["id"], given["branch_id"], epoch, head and head.hex))
         if cursor.rowcount != 1:
             return False
         if blobs:
-            run = values["run_id"].hex
+            run = given["run_id"]
             cursor.executemany(SQLITE_BLOB, [(run, hash_, data) for hash_, data in blobs.items()])
             if cursor.rowcount != len(blobs):
                 cursor.executemany(SQLITE_HOME, [(data, run, hash_) for hash_, data in blobs.items()])
-        cursor.execute(SQLITE_ROW, row)
+        cursor.execute(SQLITE_ROW, [given[name] for name in NAMES])
     return True
 
 
@@ -189,10 +190,3 @@ def _cursor() -> Iterator[Any]:
 
 def _id(value: uuid.UUID) -> uuid.UUID | str:
     return value if connection.vendor == "postgresql" else value.hex
-
-
-def _as_sqlite_keeps(value: Any) -> Any:
-    """Ids and times as text."""
-    if isinstance(value, uuid.UUID):
-        return value.hex
-    return connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value

@@ -208,13 +208,39 @@ def test_a_row_is_packed_with_those_before_it() -> None:
         assert unpack(after, window=other) != text + b"1"
 
 
-@pytest.mark.parametrize("size", [1, WINDOW - 1, WINDOW, WINDOW + 1, 3 * WINDOW])
-@pytest.mark.parametrize("before", [1, WINDOW])
+@pytest.mark.parametrize("size", [1, WINDOW - 1, WINDOW, WINDOW + 1, 3 * WINDOW, 40 * WINDOW])
+@pytest.mark.parametrize("before", [1, 300, WINDOW])
 def test_rows_of_every_size_come_back_with_every_window(size: int, before: int) -> None:
     dice = random.Random(size)
     raw, window = dice.randbytes(size // 2).hex().encode() + b"x", dice.randbytes(before)
-    assert unpack(pack(raw, window=window), window=window) == raw
-    assert unpack(pack(window, window=window), window=window) == window
+    for one in (raw, window, raw + window, window + raw + window[:300] + raw):
+        packed = pack(one, window=window)
+        assert unpack(packed, window=window) == one
+        if packed[0] == 2:  # As docs/checkpoints.md says it, for whoever writes a reader.
+            known = zstandard.ZstdCompressionDict(window, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+            assert zstandard.ZstdDecompressor(dict_data=known).decompress(packed[1:]) == one
+
+
+@pytest.mark.parametrize("one", [{"write_checksum": True}, {"write_content_size": False}, {"level": 19}])
+def test_a_row_whose_frame_another_writer_made(one: dict[str, Any]) -> None:
+    window = b"a sentence that comes again and again, " * 40
+    known = zstandard.ZstdCompressionDict(window, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+    packed = b"\x02" + zstandard.ZstdCompressor(dict_data=known, **one).compress(window + b"and once more")
+    if one == {"write_content_size": False}:
+        with pytest.raises(BrokenCheckpoint):
+            unpack(packed, window=window)
+    else:
+        assert unpack(packed, window=window) == window + b"and once more"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damage_in_a_row_after_others_is_refused_or_makes_other_bytes(seed: int) -> None:
+    dice, window = random.Random(seed), b"a sentence that comes again and again, " * 40
+    packed = bytearray(pack(window + b"and once more", window=window))
+    packed[dice.randrange(1, len(packed))] ^= 1 << dice.randrange(8)
+    for damaged in (bytes(packed), bytes(packed[: dice.randrange(1, len(packed))])):
+        with contextlib.suppress(BrokenCheckpoint):
+            unpack(damaged, window=window, most=100_000)
 
 
 def test_the_window_is_the_end_of_what_came_before() -> None:

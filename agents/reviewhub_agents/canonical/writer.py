@@ -15,6 +15,8 @@ Writable: TypeAlias = Any
 
 MOST_WRITABLE_DEPTH: Final = 1000
 """Not a limit of the contract (`parse` has that): it ends the walk over a value that contains itself."""
+_SHALLOW: Final = 30
+"""What is nested no deeper is written by recursion, which takes a third of the time that the own stack takes."""
 
 
 def dumps(tree: Writable) -> str:
@@ -25,12 +27,43 @@ def dumps(tree: Writable) -> str:
     U+0000 and lone surrogates, and for a value nested without end. Nothing is converted silently: a tuple or
     an enum would come back as something else.
     """
-    kind = type(tree)
-    if kind is str and tree.isascii() and "\0" not in tree:
-        return encode_basestring(tree)
-    if kind is not dict and kind is not list:
-        return _Writer().scalar(tree)
-    return "".join(_Writer().pieces(tree))
+    try:
+        return _plain(tree, _SHALLOW)
+    except _Unusual:
+        kind = type(tree)
+        writer = _Writer()
+        return "".join(writer.pieces(tree)) if kind is dict or kind is list else writer.scalar(tree)
+
+
+class _Unusual(Exception):
+    """A value that the long way writes, or refuses with its path."""
+
+
+def _plain(value: Writable, depth: int) -> str:
+    """The text of what nearly all values are made of. Raises _Unusual for the rest."""
+    kind = type(value)
+    if kind is str:
+        if "\0" in value or (not value.isascii() and unsafe(value) is not None):
+            raise _Unusual
+        return encode_basestring(value)
+    if kind is Number:
+        return str(value.literal)
+    if value is None:
+        return "null"
+    if kind is bool:
+        return "true" if value else "false"
+    if not depth:
+        raise _Unusual
+    if kind is dict:
+        for key in value:
+            if type(key) is not str:
+                raise _Unusual
+        return (
+            f"{{{','.join([f'{_plain(key, 0)}:{_plain(value[key], depth - 1)}' for key in sorted(value)])}}}"
+        )
+    if kind is list:
+        return f"[{','.join([_plain(item, depth - 1) for item in value])}]"
+    raise _Unusual
 
 
 class _Writer:
