@@ -95,7 +95,8 @@ def fork(
         first: what `beginning` made of the same arguments, before the transaction.
 
     Raises:
-        Invalid: the name is too long or unprintable, or a change does not fit the state (with its path).
+        Invalid: the name is too long or unprintable, or has too many spaces, or a change does not fit the state (with
+            its path).
         StateMisfit: the changes make the state unfit for its schema, at a place where it fitted before.
         NameTaken: the run has a branch of that name, or of that id.
         TooLarge: the changed state is too large.
@@ -136,6 +137,9 @@ def fork(
 def _check_name(name: str) -> None:
     if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
         raise Invalid.at("/branch", f"needs 1 to {MAX_NAME} printable characters; {len(name)} given")
+    if name != " ".join(name.split()):
+        # On a page "main " is "main", and " " is nothing at all.
+        raise Invalid.at("/branch", "has no space at its ends, nor two in a row")
 
 
 def _still_fitting(checkpoint: Checkpoint, state: State, *, before: State) -> Typed:

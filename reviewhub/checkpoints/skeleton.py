@@ -5,8 +5,10 @@ Rows are applied one after the other; what a later one replaces is never fetched
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TypeAlias
 
 from reviewhub.checkpoints.chunks import Chunk
@@ -37,34 +39,34 @@ class Bones:
     """A list: runs of items in blobs, and loose ones between them. Changed by `splice` only."""
 
     parts: list[Part] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    """How many items each part has."""
     length: int = 0
 
     def splice(self, at: int, cut: int, put: Sequence[Part]) -> None:
         """Replaces items [at, at + cut). Raises BrokenCheckpoint when there are not as many."""
         if at + cut > self.length:
             raise BrokenCheckpoint
-        if at == self.length:
-            for part in put:
-                _join(self.parts, part)
-        else:
-            kept: list[Part] = []
-            for part in [*self.between(0, at), *put, *self.between(at + cut, self.length)]:
-                _join(kept, part)
-            self.parts = kept
+        # Only the parts that are met, and the ones beside them, are taken apart: the walk over all of them for each
+        # splice took a second for a list that had changed in fifteen places in each of sixty rows.
+        ends = list(accumulate(self.counts))
+        low = max(bisect_right(ends, at) - 1, 0)
+        high = bisect_right(ends, at + cut) + 1
+        met, begin = self.parts[low:high], ends[low - 1] if low else 0
+        kept: list[Part] = []
+        for part in (*_between(met, 0, at - begin), *put, *_between(met, at + cut - begin, self.length)):
+            _join(kept, part)
+        self.parts[low:high] = kept
+        self.counts[low:high] = map(count, kept)
         self.length += sum(map(count, put)) - cut
 
     def between(self, start: int, stop: int) -> Iterator[Part]:
         """The parts of items [start, stop), cut to fit."""
-        begin = 0
-        for part in self.parts:
-            end = begin + count(part)
-            if begin < stop and end > start:
-                yield _cut(part, max(start - begin, 0), min(stop, end) - begin)
-            begin = end
+        return _between(self.parts, start, stop)
 
     def copy(self) -> Bones:
         """One that can be spliced on its own."""
-        return Bones(list(self.parts), self.length)
+        return Bones(list(self.parts), list(self.counts), self.length)
 
 
 Leaf: TypeAlias = str | Ref | Bones
@@ -209,7 +211,18 @@ def _join(parts: list[Part], part: Part) -> None:
         parts.append(part)
 
 
+def _between(parts: Iterable[Part], start: int, stop: int) -> Iterator[Part]:
+    begin = 0
+    for part in parts:
+        end = begin + count(part)
+        if begin < stop and end > start:
+            yield _cut(part, max(start - begin, 0), min(stop, end) - begin)
+        begin = end
+
+
 def _cut(part: Part, start: int, stop: int) -> Part:
+    if stop - start == count(part):
+        return part
     if isinstance(part, Stored):
         return Stored(part.hash, part.count, part.start + start, part.start + stop)
     return part[start:stop]

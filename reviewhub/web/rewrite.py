@@ -24,8 +24,10 @@ from reviewhub_agents import canonical, wire
 from reviewhub_agents.canonical import BadJson, Tree
 
 from reviewhub.accounts.permissions import Action, MemberCaller, require
+from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.difference import between
 from reviewhub.checkpoints.fork import beginning
+from reviewhub.checkpoints.load import CorruptCheckpoint
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.errors import Conflict, Invalid, NotFound, ReviewHubError, TooLarge
 from reviewhub.core.idempotency import check_key
@@ -60,6 +62,8 @@ from reviewhub.web.state_view import schema_of
 
 MOST_REASON: Final = 2000
 """Characters of a note that an address hands over."""
+_SAID_IN_THE_FORM: Final = (Invalid, TooLarge, BlobsAway, CorruptCheckpoint)
+"""What keeps a person from going on and leaves them what they have put together."""
 
 
 def _again(
@@ -128,7 +132,10 @@ def _step(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Dr
         at = number_in(given["drop"], "/drop")
         return _form(request, caller, row, replace(draft, changes=without(draft.changes, at)))
     if not given.get("back"):
-        draft = taken(given, row, draft)
+        try:
+            draft = taken(given, row, draft)
+        except _SAID_IN_THE_FORM as problem:
+            return _form(request, caller, row, draft.refused(*words(problem)), problem.status)
     if draft.errors:
         return _form(request, caller, row, draft, status=422)
     if "open" in given:
@@ -158,13 +165,13 @@ def _asked(
     conflict: Conflict | None = None,
 ) -> HttpResponse:
     try:
-        found = _meant(row, draft)
+        found, before = _meant(row, draft), read_state(row)
         first = beginning(checkpoint=row, changes=draft.changes, reason=draft.reason)
     except Conflict as over:
         return _over(request, caller, row, draft, over)
-    except (Invalid, TooLarge) as problem:
-        return _form(request, caller, row, draft.refused(*words(problem)), 422)
-    changes = between(read_state(row), first.placed.state, most=MOST, most_bytes=MOST_BYTES)
+    except _SAID_IN_THE_FORM as problem:
+        return _form(request, caller, row, draft.refused(*words(problem)), problem.status)
+    changes = between(before, first.placed.state, most=MOST, most_bytes=MOST_BYTES)
     context = about(caller, row) | {
         "draft": draft,
         "changes": listed(changes, schema=schema_of(row)),
@@ -192,7 +199,7 @@ def _do(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draf
         if not draft.keeps_branch:
             return _asked(request, caller, row, draft, conflict)
         return _form(request, caller, row, draft.refused(*words(conflict)), conflict.status)
-    except (Invalid, TooLarge) as problem:
+    except _SAID_IN_THE_FORM as problem:
         return _form(request, caller, row, draft.refused(*words(problem)), problem.status)
 
 
@@ -291,7 +298,7 @@ def _form(
         parts = draft.groups if draft.groups is not None else fields
         context |= {"look": place, "groups": parts, "first_field": first_field(parts)}
     except ReviewHubError as problem:
-        context["errors"] = [*draft.errors, *words(problem)]
+        context["errors"] = list(dict.fromkeys([*draft.errors, *words(problem)]))
         status = max(status, problem.status)
     return show(request, caller, "web/rewrite.html", context, nav="runs", status=status)
 

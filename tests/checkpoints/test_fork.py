@@ -100,7 +100,7 @@ class TestFork:
         for free in (str(cast.bob.pk), str(uuid7())):
             assert fork_at(older, name=free)[0].name == free
 
-    @pytest.mark.parametrize("name", ["", "n" * 121, "a\nb", "a\x00b"])
+    @pytest.mark.parametrize("name", ["", "n" * 121, "a\nb", "a\x00b", " ", "main ", " main", "two  spaces"])
     def test_names_can_be_shown(self, branch: Branch, name: str) -> None:
         with pytest.raises(Invalid):
             fork_at(put(branch), name=name)

@@ -10,11 +10,14 @@ import pytest
 from django.test import Client
 
 from reviewhub.accounts.models import Member
-from reviewhub.audit.models import EventPayload
+from reviewhub.audit.models import Event, EventPayload
+from reviewhub.checkpoints import recall
+from reviewhub.checkpoints.blobs.fetch import BlobsAway
 from reviewhub.checkpoints.load import load
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.runs.models import Branch
 from tests.cast import Cast
+from tests.checkpoints.test_damage import damage
 from tests.driver import AgentHttp, PersonHttp, agent_of, call
 from tests.shared import shared
 from tests.web.test_checkpoints import form_of, page, save
@@ -140,6 +143,8 @@ def test_what_was_put_together_for_a_rewrite_becomes_a_fork(cast: Cast, as_: As,
         ({"changes": '[{"op":"set","path":"/no/where","value":1}]'}, 422, "there is no /no/where"),
         ({"changes": "x"}, 422, "damaged"),
         ({"plan": "x"}, 422, "plan"),
+        ({"branch": "main"}, 409, "has a branch"),
+        ({"branch": "two  spaces"}, 422, "nor two in a row"),
     ],
 )
 def test_what_cannot_be_is_said_in_the_form(
@@ -163,3 +168,31 @@ def test_a_stopped_agent_is_not_forked(cast: Cast, as_: As, ended: Any) -> None:
 
 def agent_id_of(saved: Any) -> str:
     return str(Checkpoint.objects.get(pk=saved["id"]).run.agent_id)
+
+
+@pytest.mark.parametrize("form", ["rewrite", "fork/edit"])
+@pytest.mark.parametrize("do", ["take", "preview", "confirm"])
+@pytest.mark.parametrize("why", ["away", "damaged"])
+def test_what_was_put_together_outlives_a_state_that_cannot_be_read(
+    cast: Cast, as_: As, agent: AgentHttp, monkeypatch: pytest.MonkeyPatch, form: str, do: str, why: str
+) -> None:
+    first = save(agent, agent.run()["id"], state={"n": 1})
+    recall.forget_all()
+    if why == "away":
+        monkeypatch.setattr(recall, "tip_of", refuse)
+    else:
+        damage(Checkpoint.objects.filter(pk=first["id"]), content=b"")
+    changes = '[{"op":"set","path":"/n","value":2}]'
+    given = {"do": do, "reason": "my words", "key": "k", "changes": changes}
+    answer = as_(cast.bob).post(f"/northwind/checkpoints/{first['id']}/{form}", given)
+    kept = form_of(answer.content.decode())
+    # A branch that stands on damage is set aside, and takes no rewrite from then on.
+    damaged = 409 if form == "rewrite" else 500
+    assert answer.status_code == (503 if why == "away" else damaged)
+    assert (kept["reason"], kept["changes"]) == ("my words", changes)
+    assert Branch.objects.count() == 1
+    assert Event.objects.filter(kind="checkpoint.corrupt").count() == (why == "damaged")
+
+
+def refuse(row: Checkpoint) -> None:
+    raise BlobsAway
