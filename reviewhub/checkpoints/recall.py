@@ -20,8 +20,11 @@ from reviewhub.checkpoints.rows import BrokenCheckpoint, read_row, slide, unpack
 from reviewhub.checkpoints.skeleton import Blobs, Skeleton
 from reviewhub.checkpoints.statements import read_rows
 from reviewhub.checkpoints.tree import State, standing_on
+from reviewhub.checkpoints.values import Items, Members
 
 MEMORY_BYTES = 64_000_000
+_A_VALUE, _AN_ITEM = 700, 150
+"""Bytes of memory for a field or a member, and for an item of a list, beside its text (measured)."""
 _AT_ONCE = 500
 
 
@@ -46,21 +49,23 @@ class _Memory:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._tips: OrderedDict[uuid.UUID, Tip] = OrderedDict()
+        self._tips: OrderedDict[uuid.UUID, tuple[Tip, int]] = OrderedDict()
         self._bytes = 0
 
     def get(self, checkpoint_id: uuid.UUID) -> Tip | None:
         with self._lock:
-            tip = self._tips.get(checkpoint_id)
-            if tip is not None:
-                self._tips.move_to_end(checkpoint_id)
-            return tip
+            found = self._tips.get(checkpoint_id)
+            if found is None:
+                return None
+            self._tips.move_to_end(checkpoint_id)
+            return found[0]
 
     def put(self, tip: Tip) -> None:
+        taken = cost(tip)
         with self._lock:
             self._drop(tip.id)
-            self._tips[tip.id] = tip
-            self._bytes += _cost(tip)
+            self._tips[tip.id] = tip, taken
+            self._bytes += taken
             while self._bytes > MEMORY_BYTES:
                 self._drop(next(iter(self._tips)))
 
@@ -74,9 +79,9 @@ class _Memory:
             self._bytes = 0
 
     def _drop(self, checkpoint_id: uuid.UUID | None) -> None:
-        tip = self._tips.pop(checkpoint_id, None) if checkpoint_id else None
-        if tip is not None:
-            self._bytes -= _cost(tip)
+        found = self._tips.pop(checkpoint_id, None) if checkpoint_id else None
+        if found is not None:
+            self._bytes -= found[1]
 
 
 _memory = _Memory()
@@ -195,6 +200,13 @@ def _read(checkpoint: Checkpoint) -> Tip:
     )
 
 
-def _cost(tip: Tip) -> int:
-    # Its texts, what they were told as, and about as much again for the parts around them.
-    return 3 * tip.state.size + 32_768
+def cost(tip: Tip) -> int:
+    """About the bytes of memory that it takes: its texts, what they were told as, and the objects around each.
+
+    The objects count, too: an object of fifty thousand numbers has half a megabyte of text and takes thirty.
+    """
+    found = 32_768 + 3 * tip.state.size
+    for value in tip.state.values.values():
+        for part in value.members.values() if isinstance(value, Members) else (value,):
+            found += _A_VALUE + (_AN_ITEM * part.length if isinstance(part, Items) else 0)
+    return found
