@@ -136,6 +136,7 @@ def times_table(found: dict[str, dict[str, Figures]]) -> list[str]:
         peer, bare = one["peer"], one["bare"]
         rows += [
             _row(f"put with hints, {kind}", one["hinted"], "bare commit", bare, f"≤ {dearer} of it"),
+            f"| of it before the transaction, {kind} | {_times(one['prepared'])} | | | |",
             _row(f"put with hints, {kind}", one["hinted"], "LangGraph", peer, ""),
             _row(f"put of a whole 1 MB state, {kind}", one["whole"], "LangGraph", peer, f"≥ {faster} faster"),
         ]
@@ -147,6 +148,8 @@ def times_table(found: dict[str, dict[str, Figures]]) -> list[str]:
         ):
             theirs = {"median": one[other]}
             rows.append(_row(f"{said}, {kind}", {"median": one[name]}, "LangGraph", theirs, target))
+            if name == "cold":
+                rows.append(f"| of it unpacking and SHA-256 alone, {kind} | {one['proof']:.2f} | | | |")
         rows.append(f"| list of the last 20, {kind} | {one['list_20']:.2f} | | | ≤ 1 ms |")
         one = figures["long"]
         rows.append(f"| put with hints at step 10,000, {kind} | {_times(one['ours_ms'])} | | | |")

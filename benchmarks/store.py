@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ from reviewhub.checkpoints import recall  # noqa: E402
 from reviewhub.checkpoints.draft import draft  # noqa: E402
 from reviewhub.checkpoints.history import history  # noqa: E402
 from reviewhub.checkpoints.load import load_state, load_states  # noqa: E402
-from reviewhub.checkpoints.models import Checkpoint  # noqa: E402
+from reviewhub.checkpoints.models import Blob, Checkpoint  # noqa: E402
+from reviewhub.checkpoints.rows import unpack  # noqa: E402
 from reviewhub.checkpoints.save import save  # noqa: E402
 from reviewhub.core.actors import Actor  # noqa: E402
 from reviewhub.runs.models import Branch, Run  # noqa: E402
@@ -65,6 +67,8 @@ class Writer:
         self.branch = Branch.objects.create(workspace=workspace, run=run, name="main")
         self.hints = hints
         self.last: Checkpoint | None = None
+        self.prepared: list[float] = []
+        """Seconds of each step before its transaction begins: what is the writer's own work, and no commit."""
 
     def put(self, step: int, fixed: dict[str, Any], messages: list[Any] | None) -> float:
         """Saves a step; seconds from the message to the commit."""
@@ -80,6 +84,7 @@ class Writer:
         message = wire.CheckpointIn.from_tree(canonical.parse(canonical.dumps(tree), **READ))
         started = time.perf_counter()
         made = draft(branch=self.branch, message=message)
+        self.prepared.append(time.perf_counter() - started)
         with transaction.atomic():
             self.last = save(branch=self.branch, draft=made, actor=ACTOR)
         return time.perf_counter() - started
@@ -191,6 +196,7 @@ def times(workspace: Workspace, agent: Agent, steps: int, size: int) -> dict[str
         taken["peer"].append(peer.do("put") / 1000)
         assert hinted.last is not None
         taken["bare"].append(bare_commit(step, bytes(hinted.last.content)))
+    taken["prepared"] = hinted.prepared
     return {name: tail(seconds) for name, seconds in taken.items()} | reads(hinted, peer)
 
 
@@ -201,12 +207,27 @@ def reads(writer: Writer, peer: Peer) -> dict[str, Any]:
     recent = history(branch=writer.branch, limit=20).rows
     return {
         "cold": median(lambda: load_state(newest).raw, before=recall.forget_all),
+        "proof": proof(newest),
         "warm": median(lambda: load_state(newest).raw),
         "last_20": median(lambda: load_states(recent), before=recall.forget_all),
         "list_20": median(lambda: history(branch=writer.branch, limit=20)),
         "peer_latest": statistics.median(peer.do("latest") for _ in range(15)),
         "peer_last_20": statistics.median(peer.do("last", count=20) for _ in range(5)),
     }
+
+
+def proof(newest: Checkpoint) -> float:
+    """Milliseconds of unpacking a state's blobs and of one SHA-256 over its text alone: nothing proves it faster."""
+    blobs = Blob.objects.filter(run_id=newest.run_id, hash__in=_named_by(newest)).values_list(
+        "data", flat=True
+    )
+    kept, raw = [bytes(data) for data in blobs], load_state(newest).raw
+    return median(lambda: ([unpack(data) for data in kept], sha256(raw).digest()))
+
+
+def _named_by(newest: Checkpoint) -> list[bytes]:
+    *_, skeleton = recall.skeletons(recall.rows_of(newest)[0])
+    return [bytes.fromhex(hash_) for hash_ in skeleton.blobs()]
 
 
 def long(workspace: Workspace, agent: Agent, steps: int, size: int) -> dict[str, Any]:

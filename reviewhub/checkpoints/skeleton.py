@@ -49,12 +49,16 @@ class Bones:
             raise BrokenCheckpoint
         # Only the parts that are met, and the ones beside them, are taken apart: the walk over all of them for each
         # splice took a second for a list that had changed in fifteen places in each of sixty rows.
-        ends = list(accumulate(self.counts))
-        low = max(bisect_right(ends, at) - 1, 0)
-        high = bisect_right(ends, at + cut) + 1
-        met, begin = self.parts[low:high], ends[low - 1] if low else 0
-        kept: list[Part] = []
-        for part in (*_between(met, 0, at - begin), *put, *_between(met, at + cut - begin, self.length)):
+        if at == self.length:
+            low, high = max(len(self.parts) - 1, 0), len(self.parts)
+            kept, rest = self.parts[low:], list(put)
+        else:
+            ends = list(accumulate(self.counts))
+            low, high = max(bisect_right(ends, at) - 1, 0), bisect_right(ends, at + cut) + 1
+            met, begin = self.parts[low:high], ends[low - 1] if low else 0
+            kept = list(_between(met, 0, at - begin))
+            rest = [*put, *_between(met, at + cut - begin, self.length)]
+        for part in rest:
             _join(kept, part)
         self.parts[low:high] = kept
         self.counts[low:high] = map(count, kept)
