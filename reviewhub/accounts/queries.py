@@ -14,10 +14,10 @@ from reviewhub.core.rows import one_or_none
 
 
 def key_behind(text: str) -> AgentKey | None:
-    """The key that `text` is, with agent and workspace; None for anything else, also for a revoked one."""
+    """The key that `text` is, with agent, its team and workspace; None for anything else, also for a revoked one."""
     if not looks_like_key(text):
         return None
-    rows = AgentKey.objects.select_related("agent", "workspace")
+    rows = AgentKey.objects.select_related("agent__team", "workspace")
     return one_or_none(rows.filter(key_hash=hash_key(text), revoked_at__isnull=True))
 
 

@@ -9,26 +9,32 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from django.db import IntegrityError, transaction
+from django.db import connection
+from django.utils import timezone
 
 from reviewhub.core.errors import IdempotencyConflict, Invalid
 from reviewhub.core.models import IdempotencyKey
 from reviewhub.core.rows import one_or_none
 
 MAX_KEY = 255
+# One statement, and none of the savepoint that a refused INSERT would need.
+_CLAIM = """
+INSERT INTO core_idempotencykey (scope, key_hash, body_digest, status, created_at) VALUES (%s, %s, %s, 0, %s)
+ON CONFLICT (scope, key_hash) DO NOTHING RETURNING id
+"""
 
 
 @dataclass(frozen=True)
 class Claim:
     """A key taken for the running transaction (`answer` is None), or the answer given before."""
 
-    row: IdempotencyKey
+    row_id: int
     answer: str | None
     status: int
 
     def keep(self, *, status: int, answer: str) -> None:
         """Stores the answer; in the same transaction as what it answers for."""
-        IdempotencyKey.objects.filter(pk=self.row.pk).update(status=status, answer=answer)
+        IdempotencyKey.objects.filter(pk=self.row_id).update(status=status, answer=answer)
 
 
 def check_key(key: str) -> str:
@@ -60,13 +66,14 @@ def claim(*, scope: str, key: str, body_digest: str) -> Claim:
         IdempotencyConflict: the key was used with another body, or its answer was dropped.
     """
     hashed = _hashed(key)
-    try:
-        with transaction.atomic():
-            row = IdempotencyKey.objects.create(scope=scope, key_hash=hashed, body_digest=body_digest)
-        return Claim(row=row, answer=None, status=0)
-    except IntegrityError:
-        row = IdempotencyKey.objects.get(scope=scope, key_hash=hashed)
-    return Claim(row=row, answer=_answer_of(row, body_digest), status=row.status)
+    with connection.cursor() as cursor:
+        at = connection.ops.adapt_datetimefield_value(timezone.now())
+        cursor.execute(_CLAIM, [scope, hashed, body_digest, at])
+        made = cursor.fetchone()
+    if made is not None:
+        return Claim(row_id=made[0], answer=None, status=0)
+    row = IdempotencyKey.objects.get(scope=scope, key_hash=hashed)
+    return Claim(row_id=row.pk, answer=_answer_of(row, body_digest), status=row.status)
 
 
 def _hashed(key: str) -> str:

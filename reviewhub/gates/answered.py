@@ -9,12 +9,13 @@ from django.conf import settings
 
 from reviewhub.accounts.models import Agent
 from reviewhub.audit.record import Entry, record_many
-from reviewhub.core import clock
 from reviewhub.core.actors import Actor, policy
+from reviewhub.gates.fresh import Written
 from reviewhub.gates.kinds import CallAllowed, CallDenied
 from reviewhub.gates.prepare import Prepared
 from reviewhub.reviews.asked import approval
 from reviewhub.reviews.asked_before import asked_before
+from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.request import request
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import Decision, Grant, ToolCall
@@ -23,12 +24,22 @@ from reviewhub.toolcalls.states import CallState
 
 
 def write_answers(
-    *, run: Run, agent: Agent, calls: Sequence[ToolCall], prepared: Sequence[Prepared], actor: Actor
-) -> None:
-    """Writes what follows from policy's answers, for calls that were just proposed in this transaction."""
-    now = clock.now()
+    *,
+    run: Run,
+    agent: Agent,
+    calls: Sequence[ToolCall],
+    prepared: Sequence[Prepared],
+    actor: Actor,
+    at: datetime,
+) -> Written:
+    """Writes what follows from policy's answers, for calls that were just proposed in this transaction.
+
+    Args:
+        at: the database's time of this write.
+    """
     at_once = [pair for pair in zip(calls, prepared, strict=True) if pair[0].state != CallState.WAITING]
-    _decide_at_once(at_once, now, settled=len(at_once) == len(calls))
+    decisions, grants = _decide_at_once(at_once, at, settled=len(at_once) == len(calls))
+    requests: list[ReviewRequest] = []
     asks = {one.proposal.likeness for one in prepared if one.proposal.state == CallState.WAITING}
     before = asked_before(run_id=run.pk, alike=asks)
     for call, one in zip(calls, prepared, strict=True):
@@ -43,10 +54,23 @@ def write_answers(
                 repeats=one.repeats,
             )
             asked = asked.after(last) if last is not None else asked
-            request(call=call, run=run, agent=agent, asked=asked, actor=actor, at=now)
+            requests.append(
+                request(
+                    call=call,
+                    run=run,
+                    agent=agent,
+                    asked=asked,
+                    actor=actor,
+                    at=at,
+                    state_hash=call.checkpoint.state_hash if call.checkpoint else "",
+                )
+            )
+    return Written(decisions=decisions, grants=grants, requests=requests)
 
 
-def _decide_at_once(pairs: Sequence[tuple[ToolCall, Prepared]], now: datetime, *, settled: bool) -> None:
+def _decide_at_once(
+    pairs: Sequence[tuple[ToolCall, Prepared]], now: datetime, *, settled: bool
+) -> tuple[list[Decision], list[Grant]]:
     """Decisions, grants and events of the calls that wait for nobody. A grant's time starts when no sibling waits."""
     decisions: list[Decision] = []
     grants: list[Grant] = []
@@ -92,3 +116,4 @@ def _decide_at_once(pairs: Sequence[tuple[ToolCall, Prepared]], now: datetime, *
     Decision.objects.bulk_create(decisions)
     Grant.objects.bulk_create(grants)
     record_many(entries)
+    return decisions, grants

@@ -55,6 +55,7 @@ def ask_again(*, locked: Locked, asked: Asked, because: str, actor: Actor) -> Re
         asked=asked if last is None else asked.after(last),
         actor=actor,
         at=now(),
+        state_hash=locked.state_hash,
     )
 
 

@@ -6,7 +6,7 @@ from django.conf import settings
 
 from reviewhub.accounts.models import Agent
 from reviewhub.core.errors import SlowDown
-from reviewhub.policies.evaluate import in_force
+from reviewhub.policies.rules import Policy
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.states import RequestState
 
@@ -19,8 +19,8 @@ class TooManyWaiting(SlowDown):
     retry_seconds = RETRY_SECONDS
 
 
-def not_too_many(*, agent: Agent, more: int) -> None:
-    """Returns when an agent may have `more` requests waiting beside those that wait.
+def not_too_many(*, agent: Agent, more: int, policy: Policy | None) -> None:
+    """Returns when an agent may have `more` requests waiting beside those that wait, by the policy in force.
 
     Asked once before anything is written and once more at the end of the transaction, where the requests are there
     (`more` 0) and the workspace's count of numbers is locked: then no other pause is in between.
@@ -28,7 +28,7 @@ def not_too_many(*, agent: Agent, more: int) -> None:
     Raises:
         TooManyWaiting: with the limit.
     """
-    limit = most_waiting(agent)
+    limit = most_waiting(agent, policy)
     rows = ReviewRequest.objects.filter(
         agent=agent, state=RequestState.PENDING, kind=ReviewRequest.Kind.APPROVAL
     )
@@ -40,9 +40,8 @@ def not_too_many(*, agent: Agent, more: int) -> None:
         )
 
 
-def most_waiting(agent: Agent) -> int:
-    """The least of what the server and the policy in force allow this agent."""
-    policy = in_force(agent.workspace_id).policy
+def most_waiting(agent: Agent, policy: Policy | None) -> int:
+    """The least of what the server and a policy allow this agent."""
     limits = [settings.LIMIT_WAITING_REQUESTS]
     for one in policy.waiting if policy is not None else ():
         if one.is_about(agent=agent.name, agent_team=agent.team.name):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from django.db import transaction
 from reviewhub_agents import wire
@@ -33,6 +34,7 @@ from reviewhub.gates.answered import write_answers
 from reviewhub.gates.begin import Begin, begin_within
 from reviewhub.gates.consume import Consumed
 from reviewhub.gates.errors import BranchPaused
+from reviewhub.gates.fresh import Fresh
 from reviewhub.gates.kinds import PauseOpened
 from reviewhub.gates.let_stand import let_stand
 from reviewhub.gates.not_too_many import not_too_many
@@ -64,6 +66,8 @@ class Paused:
     created: bool
     warnings: list[FieldWarning] = field(default_factory=list)
     begun: Consumed | None = None
+    fresh: Fresh | None = None
+    """What the pause consists of, where nothing has happened to it since."""
 
 
 @setting_aside()
@@ -105,7 +109,8 @@ def pause(
         kept = claim(scope=scope, key=key, body_digest=body_digest)
         if kept.answer is not None:
             return Paused(pause=Pause.objects.get(pk=uuid.UUID(kept.answer)), created=False)
-        row = _write(run, agent, branch.pk, body, prepared, made, actor)
+        fresh = _write(run, agent, branch.pk, body, prepared, made, actor)
+        row = fresh.pause
         begun = _begun(row, begin, actor)
         kept.keep(status=201, answer=str(row.pk))
         faults.point("pause.before_commit")
@@ -113,7 +118,13 @@ def pause(
     if begun is not None:
         faults.point("consume.after_commit")
     shadow(pause=row, agent=agent, environment=run.environment, calls=[one.facts for one in prepared])
-    return Paused(pause=row, created=True, warnings=warned(agent_id=agent.pk, draft=made), begun=begun)
+    return Paused(
+        pause=row,
+        created=True,
+        warnings=warned(agent_id=agent.pk, draft=made),
+        begun=begun,
+        fresh=fresh if begun is None else None,
+    )
 
 
 def _begun(row: Pause, begin: Begin | None, actor: Actor) -> Consumed | None:
@@ -134,15 +145,15 @@ def _write(
     prepared: Sequence[Prepared],
     made: Draft | None,
     actor: Actor,
-) -> Pause:
+) -> Fresh:
     branch = lock_branch(branch_id)
     check(branch, body.epoch)
     still_may(actor, Action.RUN_WRITE, Target(workspace_id=run.workspace_id, agent_id=run.agent_id))
     if branch.state == BranchState.PAUSED:
         raise BranchPaused
     acknowledge(branch=branch)
-    lock_run(run.pk)
-    if current_number(run.workspace_id) != prepared[0].answer.policy_version:
+    locked_run = lock_run(run.pk)
+    if current_number(run.workspace_id) != prepared[0].by.number:
         prepared = asked_again(run=run, agent=agent, prepared=prepared)
     check_true(branch=branch, prepared=prepared)
     prepared = hold_repeats(branch=branch, agent=agent, prepared=prepared)
@@ -152,7 +163,8 @@ def _write(
     # Last: whatever would run now, by a rule or by a standing approval, a webhook may have to pass first.
     prepared = hold_for_webhooks(run=run, agent=agent, prepared=prepared)
     checkpoint = save(branch=branch, draft=made, actor=actor) if made else head_of(branch)
-    row = _pause_row(run, branch, checkpoint, body, prepared)
+    at = clock.now()
+    row = _pause_row(run, branch, checkpoint, body, prepared, at)
     calls = propose(
         run=run,
         branch=branch,
@@ -174,10 +186,10 @@ def _write(
         agent_id=agent.pk,
         data=_opened(prepared, checkpoint),
     )
-    write_answers(run=run, agent=agent, calls=calls, prepared=prepared, actor=actor)
+    written = write_answers(run=run, agent=agent, calls=calls, prepared=prepared, actor=actor, at=at)
     open_verdicts(calls, judges="proposal")
     if row.state == PauseState.WAITING:
-        not_too_many(agent=agent, more=0)
+        not_too_many(agent=agent, more=0, policy=prepared[0].by.policy)
         # The one who waits holds nothing: the lease is released, and its owner fenced, in the same transaction.
         move(
             branch,
@@ -187,8 +199,15 @@ def _write(
             lease_owner="",
             lease_until=None,
         )
-        derive(run.pk)
-    return row
+        derive(run.pk, locked=locked_run)
+    return Fresh(
+        pause=row,
+        branch=branch,
+        checkpoint=checkpoint,
+        calls=calls,
+        arguments=[one.proposal.arguments for one in prepared],
+        written=written,
+    )
 
 
 def _pause_row(
@@ -197,6 +216,7 @@ def _pause_row(
     checkpoint: Checkpoint | None,
     body: wire.PauseBody,
     prepared: Sequence[Prepared],
+    at: datetime,
 ) -> Pause:
     waiting = sum(one.proposal.state == CallState.WAITING for one in prepared)
     return Pause.objects.create(
@@ -207,7 +227,7 @@ def _pause_row(
         state=PauseState.WAITING if waiting else PauseState.SETTLED,
         open_calls=waiting,
         settled_at_once=not waiting,
-        settled_at=None if waiting else clock.now(),
+        settled_at=None if waiting else at,
         resume_kind=body.resume.kind.value,
     )
 

@@ -13,7 +13,7 @@ from reviewhub.accounts.models import Agent
 from reviewhub.core.errors import Invalid
 from reviewhub.core.limits import check_arguments
 from reviewhub.gates.not_too_many import not_too_many
-from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
+from reviewhub.policies.evaluate import CallFacts, InForce, Resolved, evaluate, in_force
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.rules import effective_effect
 from reviewhub.runs.models import Branch, Run
@@ -38,11 +38,12 @@ STATE_OF = {
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """One call, ready to be written, and what policy says to it."""
+    """One call, ready to be written, and what policy says to it; `by` is the version that was asked."""
 
     proposal: Proposal
     facts: CallFacts
     answer: Resolved
+    by: InForce
     tool: Tool
     shown: Shown
     failed_checks: int
@@ -68,8 +69,7 @@ def prepare(
             error with its path in the body.
         TooManyWaiting: more requests of the agent would wait than may.
     """
-    names = [call.tool for call in calls]
-    tools = known(agent=agent, names=names)
+    tools = known(agent=agent, names=[call.tool for call in calls])
     asked = [call.call_id for call in calls]
     steps = plan_steps(agent=agent, branch=branch, call_ids=asked) if branch else [""] * len(calls)
     read = [
@@ -79,11 +79,13 @@ def prepare(
     errors = [error for one in read for error in one.errors]
     if errors:
         raise Invalid("The arguments are not what the tool's schema allows.", errors=errors)
+    by = in_force(run.workspace_id)
     answers = evaluate(
         workspace_id=run.workspace_id,
         agent=agent,
         environment=run.environment,
         calls=[one.facts for one in read],
+        now=by,
     )
     # Only now: what is refused leaves nothing behind. Tools that nobody described make rows, and nothing lets them run.
     unknown = sum(
@@ -91,14 +93,15 @@ def prepare(
         for one, answer in zip(read, answers, strict=True)
     )
     if may_wait and unknown:
-        not_too_many(agent=agent, more=unknown)
-    tools = see(agent=agent, names=names)
+        not_too_many(agent=agent, more=unknown, policy=by.policy)
+    tools = see(agent=agent, tools=tools)
     return [
         with_answer(
             Prepared(
                 proposal=one.proposal,
                 facts=one.facts,
                 answer=answer,
+                by=by,
                 tool=tools[one.facts.tool],
                 shown=one.shown,
                 failed_checks=len(one.facts.failed_checks),
@@ -111,13 +114,15 @@ def prepare(
 
 def asked_again(*, run: Run, agent: Agent, prepared: Sequence[Prepared]) -> list[Prepared]:
     """The same calls with what policy says now; for a policy that was published between asking and writing."""
+    by = in_force(run.workspace_id)
     answers = evaluate(
         workspace_id=run.workspace_id,
         agent=agent,
         environment=run.environment,
         calls=[one.facts for one in prepared],
+        now=by,
     )
-    return [with_answer(one, answer) for one, answer in zip(prepared, answers, strict=True)]
+    return [with_answer(replace(one, by=by), answer) for one, answer in zip(prepared, answers, strict=True)]
 
 
 def with_answer(one: Prepared, answer: Resolved) -> Prepared:

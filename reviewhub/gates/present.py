@@ -12,6 +12,8 @@ from reviewhub_agents import canonical, wire
 
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import hash_of
+from reviewhub.core.rows import one_or_none
+from reviewhub.gates.fresh import Fresh
 from reviewhub.gates.observe import Observed
 from reviewhub.gates.present_runs import checkpoint_ref
 from reviewhub.reviews.deciders import deciders
@@ -37,15 +39,25 @@ class Around:
     questions: dict[uuid.UUID, list[Question]] = field(default_factory=lambda: defaultdict(list))
 
 
-def pause_out(pause: Pause) -> wire.PauseOut:
-    """One pause with its calls in the order in which the agent gave them."""
+def pause_out(pause: Pause, fresh: Fresh | None = None) -> wire.PauseOut:
+    """One pause with its calls in the order in which the agent gave them; of a `fresh` one nothing is read."""
+    if fresh is not None:
+        around = _around_fresh(fresh)
+        made = [_call(call, around) for call in fresh.calls]
+        return _pause(pause, fresh.branch, fresh.checkpoint, made)
     branch = Branch.objects.get(pk=pause.branch_id)
-    calls = list(ToolCall.objects.filter(pause=pause).order_by("position"))
+    calls = calls_out(list(ToolCall.objects.filter(pause=pause).order_by("position")))
     checkpoint = (
-        Checkpoint.objects.defer("content").filter(pk=pause.checkpoint_id).first()
+        one_or_none(Checkpoint.objects.defer("content").filter(pk=pause.checkpoint_id))
         if pause.checkpoint_id
         else None
     )
+    return _pause(pause, branch, checkpoint, calls)
+
+
+def _pause(
+    pause: Pause, branch: Branch, checkpoint: Checkpoint | None, calls: list[wire.ToolCallOut]
+) -> wire.PauseOut:
     fields: dict[str, Any] = {
         "id": pause.pk,
         "run": pause.run_id,
@@ -53,7 +65,7 @@ def pause_out(pause: Pause) -> wire.PauseOut:
         "branch_id": branch.pk,
         "state": pause.state,
         "version": pause.version,
-        "tool_calls": calls_out(calls),
+        "tool_calls": calls,
         "created_at": pause.created_at,
     }
     if pause.settled_at:
@@ -122,6 +134,17 @@ def _around(ids: Sequence[uuid.UUID]) -> Around:
         found.votes[by_request[vote.request_id]].append(vote)
     for question in Question.objects.filter(request_id__in=by_request).order_by("created_at"):
         found.questions[by_request[question.request_id]].append(question)
+    return found
+
+
+def _around_fresh(fresh: Fresh) -> Around:
+    """The same for calls that were just proposed: they have one version, and nobody has voted or asked."""
+    found, written = Around(), fresh.written
+    for call, text in zip(fresh.calls, fresh.arguments, strict=True):
+        found.versions[call.pk][call.version] = text
+    found.decisions = {one.tool_call_id: one for one in written.decisions}
+    found.grants = {one.tool_call_id: one for one in written.grants}
+    found.requests = {one.tool_call_id: one for one in written.requests}
     return found
 
 

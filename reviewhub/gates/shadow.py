@@ -72,7 +72,7 @@ class _Beside:
 
     def answer(self, at: int, policy: Policy | None, call: Call, answer: Answer) -> Answer:
         """The answer with the limits of that policy, and lifted where somebody's approval stands."""
-        teams = team_ids(self._agent.workspace_id, [answer])
+        teams = team_ids(self._agent.workspace_id, [answer], agent=self._agent)
         resolved = resolve(answer, number=0, agent=self._agent, teams=teams)
         row = self.rows[at]
         resolved = look(

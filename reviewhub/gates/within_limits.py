@@ -9,6 +9,7 @@ from reviewhub.accounts.models import Agent
 from reviewhub.core.clock import now
 from reviewhub.gates.prepare import Prepared, with_answer
 from reviewhub.limits.weigh import Weighing, reserve, weigh
+from reviewhub.policies.evaluate import in_force
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.today import Today, today
@@ -30,6 +31,7 @@ def within_limits(
         agent=agent,
         environment=run.environment,
         calls=[(one.facts, one.answer) for one in prepared],
+        policy=prepared[0].by.policy,
     )
     pairs = zip(prepared, weighings, strict=True)
     return [
@@ -59,6 +61,7 @@ def weighed_now(call: ToolCall) -> Weighed:
         agent=call.agent,
         environment=call.run.environment,
         calls=[(found.facts, found.answer)],
+        policy=in_force(call.workspace_id).policy,
         again=call.pk,
     )
     return Weighed(found=replace(found, answer=weighing.answer), weighing=weighing)

@@ -155,7 +155,7 @@ class BranchStore:
             )
         if made.created and snapshot.id == "":
             self._branch.head = made.pause.checkpoint_id
-        stop = messages.stop_of(pause_out(made.pause), list(proposals))
+        stop = messages.stop_of(pause_out(made.pause, made.fresh), list(proposals))
         return replace(stop, permit=_permit(made.begun))
 
     def _begin(

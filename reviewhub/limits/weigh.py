@@ -15,7 +15,7 @@ from reviewhub.limits import rules
 from reviewhub.limits.models import Meter, Reservation
 from reviewhub.limits.recorded import used_on_record
 from reviewhub.limits.rules import HOLDING, UNITS, Weighed
-from reviewhub.policies.evaluate import CallFacts, Resolved, as_of, call_of, in_force, resolve, team_ids
+from reviewhub.policies.evaluate import CallFacts, Resolved, as_of, call_of, resolve, team_ids
 from reviewhub.policies.limit import Limit
 from reviewhub.policies.rules import Call, Policy, tighten
 from reviewhub.toolcalls.models import ToolCall
@@ -95,6 +95,7 @@ def weigh(
     agent: Agent,
     environment: str,
     calls: Sequence[tuple[CallFacts, Resolved]],
+    policy: Policy | None,
     again: uuid.UUID | None = None,
 ) -> list[Weighing]:
     """The answers to calls of one agent, tightened where a limit would be passed; the calls count one after another.
@@ -102,9 +103,9 @@ def weigh(
     Locks the meters, in one order, until the caller's transaction ends: nobody else reserves on them meanwhile.
 
     Args:
+        policy: the one in force.
         again: the id of the one call, which was weighed before: what it took does not count against it.
     """
-    policy = in_force(agent.workspace_id).policy
     if policy is None or not policy.limits:
         return [Weighing(answer) for _, answer in calls]
     asked = [call_of(facts, agent=agent, environment=environment, tools=frozenset()) for facts, _ in calls]
@@ -180,7 +181,7 @@ def tightened(answer: Resolved, passed: Sequence[Weighed], agent: Agent, call: C
         return answer
     because = "; ".join(one.why for one in passed)
     stricter = tighten(answer, [rules.asks(one) for one in passed], call, layer="limit", because=because)
-    teams = team_ids(agent.workspace_id, [stricter])
+    teams = team_ids(agent.workspace_id, [stricter], agent=agent)
     resolved = resolve(stricter, number=answer.policy_version, agent=agent, teams=teams)
     return replace(resolved, then=answer.then)
 

@@ -97,7 +97,12 @@ class InForce:
 
 
 def evaluate(
-    *, workspace_id: uuid.UUID, agent: Agent, environment: str, calls: Sequence[CallFacts]
+    *,
+    workspace_id: uuid.UUID,
+    agent: Agent,
+    environment: str,
+    calls: Sequence[CallFacts],
+    now: InForce | None = None,
 ) -> list[Resolved]:
     """The answers to `calls`, in their order, all by the same version of the policy.
 
@@ -107,11 +112,12 @@ def evaluate(
     Args:
         agent: whose calls; with its team loaded or not.
         environment: that of the agent's key, never one that the agent claims.
+        now: which policy is in force, where the caller has just looked.
     """
-    now = in_force(workspace_id)
+    now = in_force(workspace_id) if now is None else now
     asked = [call_of(facts, agent=agent, environment=environment, tools=now.tools) for facts in calls]
     answers = [answer_of(now, call) for call in asked]
-    teams = team_ids(workspace_id, answers)
+    teams = team_ids(workspace_id, answers, agent=agent)
     return [
         replace(resolve(answer, number=now.number, agent=agent, teams=teams), then=Then.of(call))
         for call, answer in zip(asked, answers, strict=True)
@@ -184,7 +190,6 @@ def resolve(answer: Answer, *, number: int, agent: Agent, teams: dict[str, uuid.
     needed = answer.requirement
     if needed is None:
         return Resolved(**given, policy_version=number)
-    teams = teams | {agent.team.name: agent.team_id}
     gone = [name for name in needed.teams() if name not in teams]
     if gone:
         stages = tuple(
@@ -226,13 +231,20 @@ def without_policy(now: InForce, call: rules.Call) -> Answer:
     return rules.unmatched(call, because=NONE_YET) if now.why_not == NONE_YET else _unreadable(call)
 
 
-def team_ids(workspace_id: uuid.UUID, answers: Sequence[Answer]) -> dict[str, uuid.UUID]:
-    """The teams that the answers name, by name; a name that is missing here is no team of this workspace."""
+def team_ids(workspace_id: uuid.UUID, answers: Sequence[Answer], *, agent: Agent) -> dict[str, uuid.UUID]:
+    """The teams that the answers name, by name; a name that is missing here is no team of this workspace.
+
+    The agent's own is known, and mostly the only one.
+    """
+    own = {agent.team.name: agent.team_id}
     names = {
         name
         for answer in answers
         if answer.requirement is not None
         for name in (*answer.requirement.teams(), *(step.team for step in answer.requirement.escalation))
     }
-    named = Team.objects.filter(workspace_id=workspace_id, name__in=[name for name in names if name])
-    return dict(named.values_list("name", "id"))
+    others = [name for name in names if name and name not in own]
+    if not others:
+        return own
+    named = Team.objects.filter(workspace_id=workspace_id, name__in=others)
+    return own | dict(named.values_list("name", "id"))

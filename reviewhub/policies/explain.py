@@ -64,7 +64,7 @@ def explain(
         found = rules.explain(now.policy, asked)
     else:
         found = rules.Explanation(without_policy(now, asked))
-    teams = team_ids(workspace_id, [found.answer])
+    teams = team_ids(workspace_id, [found.answer], agent=agent)
     return Explained(
         answer=resolve(found.answer, number=now.number, agent=agent, teams=teams), steps=found.steps
     )

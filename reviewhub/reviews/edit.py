@@ -20,7 +20,7 @@ from reviewhub.core.errors import Invalid, NotFound, TryAgain
 from reviewhub.core.limits import check_arguments
 from reviewhub.limits.weigh import reserve, weigh
 from reviewhub.policies.arguments import Arguments, same_at
-from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
+from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate, in_force
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.queries import current_number
 from reviewhub.policies.requirement import Requirement
@@ -198,6 +198,7 @@ def _within_limits(call: ToolCall, edit: Edit) -> Stored | None:
         agent=call.agent,
         environment=call.run.environment,
         calls=[(edit.facts, edit.answer)],
+        policy=in_force(call.workspace_id).policy,
         again=call.pk,
     )
     answer = weighing.answer

@@ -6,11 +6,10 @@ import uuid
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from django.db.models import F
+from django.db import connection
 
 from reviewhub.accounts.models import Agent, Workspace
 from reviewhub.audit.record import record
-from reviewhub.checkpoints.queries import hash_of
 from reviewhub.core.actors import Actor
 from reviewhub.core.display.sentence import Part, pack, plain
 from reviewhub.reviews.kinds import RequestOpened
@@ -23,6 +22,10 @@ from reviewhub.reviews.turn import asks, tell, waits_for
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import ToolCall
 
+# Django can count on, but not say in the same statement what came of it.
+_NEXT_NUMBER = """
+UPDATE accounts_workspace SET request_numbers = request_numbers + 1 WHERE id = %s RETURNING request_numbers
+"""
 RANK = {"low": 0, "medium": 1, "high": 2, "critical": 3}
 
 
@@ -48,16 +51,26 @@ class Asked:
 
 
 def request(
-    *, call: ToolCall, run: Run, agent: Agent, asked: Asked, actor: Actor, at: datetime
+    *,
+    call: ToolCall,
+    run: Run,
+    agent: Agent,
+    asked: Asked,
+    actor: Actor,
+    at: datetime,
+    state_hash: str,
 ) -> ReviewRequest:
     """Opens one request, tells the log, and writes to the teams.
 
     The clock of its deadline starts at `at`, the database's time of this write: when it becomes visible, not when
     somebody is notified.
+
+    Args:
+        state_hash: of the state that the call was proposed with; empty when it brought none.
     """
     none_yet = tally(asked.stored.requirement, [], version=1)
     row = ReviewRequest.objects.create(
-        workspace_id=run.workspace_id,
+        workspace=run.workspace,
         number=_next_number(run.workspace_id),
         kind=asked.kind,
         tool_call=call,
@@ -103,7 +116,7 @@ def request(
             policy_version=asked.stored.policy_version,
             because=asked.stored.text,
             again_of=asked.again_of.number if asked.again_of else None,
-            checkpoint=hash_of(call.checkpoint_id) or "",
+            checkpoint=state_hash,
         ),
         arguments=asked.arguments,
     )
@@ -135,5 +148,7 @@ def _after(asked: Asked, at: datetime, seconds: int | None) -> datetime | None:
 
 def _next_number(workspace_id: uuid.UUID) -> int:
     """The next number people use for a request; the row lock keeps two transactions apart."""
-    Workspace.objects.filter(pk=workspace_id).update(request_numbers=F("request_numbers") + 1)
-    return Workspace.objects.values_list("request_numbers", flat=True).get(pk=workspace_id)
+    key = Workspace._meta.pk.get_db_prep_value(workspace_id, connection)
+    with connection.cursor() as cursor:
+        cursor.execute(_NEXT_NUMBER, [key])
+        return int(cursor.fetchone()[0])

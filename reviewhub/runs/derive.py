@@ -15,7 +15,7 @@ from reviewhub.runs.rules import ENDED, state_of
 from reviewhub.runs.states import RUN_EDGES, RunState
 
 
-def derive(run_id: uuid.UUID, *, actor: Actor = SYSTEM) -> RunState:
+def derive(run_id: uuid.UUID, *, actor: Actor = SYSTEM, locked: Run | None = None) -> RunState:
     """Recomputes the state of a run from its branches, in the caller's transaction.
 
     The run is locked before its branches are read: when two branches end at the same moment, the later one sees
@@ -24,8 +24,9 @@ def derive(run_id: uuid.UUID, *, actor: Actor = SYSTEM) -> RunState:
 
     Args:
         actor: who ended (or reopened) the branch, for the record.
+        locked: the run, where the transaction has locked it already.
     """
-    run = Run.objects.select_for_update(no_key=True).get(pk=run_id)
+    run = locked or Run.objects.select_for_update(no_key=True).get(pk=run_id)
     branches: Iterable[str] = (
         Branch.objects.filter(run_id=run_id).order_by("-created_at", "-id").values_list("state", flat=True)
     )

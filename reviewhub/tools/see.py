@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from reviewhub.accounts.models import Agent
 from reviewhub.core import clock
@@ -29,29 +30,25 @@ def known(*, agent: Agent, names: Iterable[str]) -> dict[str, Tool]:
     return {name: found.get(name) or _new(agent, name) for name in wanted}
 
 
-def see(*, agent: Agent, names: Iterable[str]) -> dict[str, Tool]:
-    """The tools that an agent's calls name, by name; makes a row for each one that was never heard of.
+def see(*, agent: Agent, tools: Mapping[str, Tool]) -> dict[str, Tool]:
+    """The same tools, which `known` found, by name; makes a row for each one that was never heard of.
 
     A tool known from sight only is unregistered and counts as `once`, so every call of it needs approval. Agents that
     see the same new tool at the same moment get one row.
-
-    Raises:
-        Invalid: a name is empty, too long, or holds control characters.
     """
-    wanted = _checked(names)
-    found = _by_name(agent, wanted)
-    now = clock.now()
-    missing = [name for name in wanted if name not in found]
+    found = dict(tools)
+    # In the order of their names: two transactions that add the same two rows do not wait for each other crosswise.
+    missing = sorted(name for name, tool in found.items() if tool._state.adding)
     if missing:
-        # In the order of their names: two transactions that add the same two rows do not wait for each other crosswise.
+        now = clock.now()
         Tool.objects.bulk_create(
             [_new(agent, name, last_seen_at=now) for name in missing],
             ignore_conflicts=True,
         )
-        found = _by_name(agent, wanted)
-    _touch(
-        [tool for tool in found.values() if tool.last_seen_at is None or tool.last_seen_at < now - SEEN_EVERY]
-    )
+        found |= _by_name(agent, missing)
+    # Whether a minute has passed is asked of this machine's clock: it is about a note, and the database is not asked.
+    before = timezone.now() - SEEN_EVERY
+    _touch([tool for tool in found.values() if tool.last_seen_at is None or tool.last_seen_at < before])
     return found
 
 

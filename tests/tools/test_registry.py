@@ -17,7 +17,7 @@ from reviewhub.tools import queries
 from reviewhub.tools.models import Tool
 from reviewhub.tools.register import register
 from reviewhub.tools.rules import name_fault
-from reviewhub.tools.see import see
+from reviewhub.tools.see import known, see
 from reviewhub.tools.set_risk import set_risk
 from reviewhub.tools.set_sentence import set_sentence
 from tests.cast import ALICE, Cast, by_key, make_test_agent
@@ -33,6 +33,10 @@ def describe(agent: Agent, name: str = "refund", **body: Any) -> Tool:
         body=wire.ToolRegister.from_tree(canonical.parse(canonical.dumps(body))),
         actor=by_key(agent.keys.get()),
     )
+
+
+def seen(agent: Agent, names: list[str]) -> dict[str, Tool]:
+    return see(agent=agent, tools=known(agent=agent, names=names))
 
 
 def events(kind: str) -> list[str]:
@@ -84,7 +88,7 @@ class TestRegister:
         assert describe(agent, effect="once").effective_risk == "high"
 
     def test_first_words_on_a_tool_seen_before_count_as_they_are(self, agent: Agent) -> None:
-        see(agent=agent, names=["refund"])
+        seen(agent, ["refund"])
         assert describe(agent, effect="read").effective_risk == "low"
 
     @pytest.mark.parametrize(
@@ -131,7 +135,7 @@ def test_names(name: str, fault: str | None) -> None:
 class TestSee:
     def test_makes_rows_for_what_was_never_heard_of(self, agent: Agent) -> None:
         describe(agent, effect="read")
-        found = see(agent=agent, names=["refund", "exfiltrate_data", "refund"])
+        found = seen(agent, ["refund", "exfiltrate_data", "refund"])
         assert {name: tool.is_registered for name, tool in found.items()} == {
             "refund": True,
             "exfiltrate_data": False,
@@ -141,20 +145,20 @@ class TestSee:
         assert new.last_seen_at is not None
 
     def test_notes_the_time_at_most_once_a_minute(self, agent: Agent) -> None:
-        see(agent=agent, names=["refund"])
+        seen(agent, ["refund"])
         for age, moves in ((30, False), (61, True)):
             then = clock.now() - timedelta(seconds=age)
             Tool.objects.update(last_seen_at=then)
-            see(agent=agent, names=["refund"])
+            seen(agent, ["refund"])
             assert (Tool.objects.get().last_seen_at != then) is moves
 
     def test_a_registered_tool_that_was_not_called_is_seen_then(self, agent: Agent) -> None:
         assert describe(agent).last_seen_at is None
-        assert see(agent=agent, names=["refund"])["refund"].last_seen_at is not None
+        assert seen(agent, ["refund"])["refund"].last_seen_at is not None
 
     def test_refuses_names_that_cannot_be_shown(self, agent: Agent) -> None:
         with pytest.raises(Invalid):
-            see(agent=agent, names=["refund", "a\x00"])
+            seen(agent, ["refund", "a\x00"])
         assert not Tool.objects.exists()
 
 
@@ -215,7 +219,7 @@ class TestAdminsWords:
 
 def test_coverage_lists_what_nobody_described_first_and_odd_names(cast: Cast, agent: Agent) -> None:
     describe(agent, "orders.get")
-    see(agent=agent, names=["orders.gеt"])
+    seen(agent, ["orders.gеt"])
     rows = queries.coverage(Scope(workspace_id=agent.workspace_id))
     assert [row.needs_description for row in rows] == [True, False]
     assert rows[0].oddities != []
@@ -235,7 +239,7 @@ def test_coverage_lists_what_nobody_described_first_and_odd_names(cast: Cast, ag
 def test_agents_that_see_and_register_at_once_get_one_row(agent: Agent) -> None:
     for round_ in range(10):
         names = [f"{letter}{round_}" for letter in "abc"]
-        acts = [lambda names=names: see(agent=agent, names=names)] * 3
+        acts = [lambda names=names: seen(agent, names)] * 3
         acts += [lambda names=names: describe(agent, names[1], effect="read")]
         results = together(*acts)
         assert not [result for result in results if isinstance(result, Exception)]

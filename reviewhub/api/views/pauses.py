@@ -37,7 +37,7 @@ class Pauses(AgentView):
             key=key,
             actor=actor_of(request),
         )
-        out = with_warnings(pause_out(paused.pause), paused.warnings)
+        out = with_warnings(pause_out(paused.pause, paused.fresh), paused.warnings)
         return answer(out, status=201 if paused.created else 200)
 
 
