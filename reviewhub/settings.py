@@ -134,10 +134,14 @@ def _database(url: str) -> dict[str, object]:
             "TEST": {"NAME": str(VAR / "test.sqlite3")},
         }
     if parts.scheme in {"postgres", "postgresql"}:
-        options: dict[str, object] = {
-            "options": "-c statement_timeout=30000 -c idle_in_transaction_session_timeout=60000",
-            **dict(parse_qsl(parts.query)),
-        }
+        options = dict(parse_qsl(parts.query))
+        pooler = options.pop("pooler", "")
+        if pooler not in {"", "transaction"}:
+            raise env.BadSetting(f"DATABASE_URL names a pooler in mode {pooler!r}; known is transaction")
+        if not pooler:
+            # PgBouncer refuses a connection that asks for any of these; there the role has them (docs/settings.md).
+            timeouts = "-c statement_timeout=30000 -c idle_in_transaction_session_timeout=60000"
+            options = {"options": timeouts, **options}
         return {
             "ENGINE": "django.db.backends.postgresql",
             "NAME": unquote(parts.path[1:]),
@@ -147,6 +151,8 @@ def _database(url: str) -> dict[str, object]:
             "PORT": str(parts.port or ""),
             "CONN_MAX_AGE": 60,
             "CONN_HEALTH_CHECKS": True,
+            # The next part of one would be asked for on another connection.
+            "DISABLE_SERVER_SIDE_CURSORS": bool(pooler),
             "OPTIONS": options,
         }
     raise env.BadSetting(f"DATABASE_URL with scheme {parts.scheme!r} is not supported")
