@@ -155,6 +155,7 @@ def by_number(workspace_id: uuid.UUID, number: int) -> ReviewRequest:
     row = one_or_none(rows.filter(workspace_id=workspace_id, number=number))
     if row is None:
         raise NotFound
+    row.tool_call.agent, row.tool_call.run, row.tool_call.branch = row.agent, row.run, row.branch
     return row
 
 
