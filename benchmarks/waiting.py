@@ -142,6 +142,9 @@ def fill(cast: Cast, one: ReviewRequest, many: int) -> None:
     call = one.tool_call
     version = call.versions.get()
     with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            # No request of a person or an agent lasts as long as this may take.
+            cursor.execute("SET statement_timeout = 0")
         total = many * 2
         copied(cursor, Run, one.run_id, total // 20 + 1, {"id": uid("i", first)})
         copied(
@@ -169,17 +172,17 @@ def fill(cast: Cast, one: ReviewRequest, many: int) -> None:
         noted = {"id": f"{first + 1000} + i", "call_id": uid("i", first), "words": words}
         copied(cursor, Words, known, total, {**noted, "run_id": uid("i / 20", first)})
         ends = f"CASE WHEN i >= {many} THEN 'approved' ELSE 'pending' END"
-        at = "timestamptz '2026-01-01' +" if connection.vendor == "postgresql" else ""
-        when = f"{at} i * interval '1 minute'" if at else "datetime('2026-01-01', i || ' minutes')"
+        # The first asked has waited longest, and is due first; a thousandth is overdue.
+        began, due = moment(f"i - {total}"), moment(f"i - {many // 1000}")
         copied(
             cursor, ReviewRequest, one.pk, total,
             {
                 "id": uid("i", first), "tool_call_id": uid("i", first), **of_run(first, "i / 20"),
                 "number": f"{first + 10000} + i", "state": ends, "tool_name": "'tool' || i % 50",
                 "plain_sentence": "'Refund $' || i || '.00 to order' || (i * 7 % 100003)",
-                "decided_at": f"CASE WHEN i >= {many} THEN {when} END",
-                "deadline_at": f"CASE WHEN i % 4 = 3 THEN NULL ELSE {when} END",
-                "created_at": when,
+                "decided_at": f"CASE WHEN i >= {many} THEN {began} END",
+                "deadline_at": f"CASE WHEN i % 4 = 3 THEN NULL ELSE {due} END",
+                "created_at": began,
                 "risk": "CASE WHEN i % 1000 = 0 THEN 'critical' WHEN i % 3 = 0 THEN 'low' ELSE 'high' END",
             },
         )  # fmt: skip
@@ -201,6 +204,13 @@ def fill(cast: Cast, one: ReviewRequest, many: int) -> None:
 def numbers(many: int) -> str:
     """A table `n` of the numbers below `many`."""
     return f"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {many - 1})"
+
+
+def moment(minutes: str) -> str:
+    """So many minutes from now."""
+    if connection.vendor == "postgresql":
+        return f"now() + ({minutes}) * interval '1 minute'"
+    return f"datetime('now', ({minutes}) || ' minutes')"
 
 
 def uid(number: str, first: int) -> str:

@@ -20,6 +20,7 @@ from reviewhub.runs.models import Words
 from reviewhub.tools.models import Risk
 
 MOST_VALUES = 60  # of one filter
+FEW = 500  # calls that a search finds
 FOUR_EYES = '"four_eyes":true'
 """How a stored requirement says it; inside of its texts the quotes would be escaped."""
 
@@ -143,11 +144,20 @@ def snoozed(member_id: uuid.UUID) -> Exists:
 def _text(text: str) -> Q:
     text = text.strip()
     bare = text.removeprefix("#")
-    named = Words.objects.filter(call_id__isnull=False, words__holds=words_asked(text)).values("call_id")
+    named = _calls_with(text)
     if not (bare.isascii() and bare.isdecimal() and len(bare) < 18):
         return Q(tool_call_id__in=named)
     number = Q(number=int(bare))
     return number if text.startswith("#") else number | Q(tool_call_id__in=named)
+
+
+def _calls_with(text: str) -> QuerySet[Words, uuid.UUID | None] | list[uuid.UUID | None]:
+    """The calls that hold these words. Few are named by their ids: no database foresees how rare a word is, and one
+    that takes it for a common one looks through the whole queue for it."""
+    rows = Words.objects.filter(call_id__isnull=False, words__holds=words_asked(text))
+    calls = rows.values_list("call_id", flat=True)
+    few = list(calls[: FEW + 1])
+    return few if len(few) <= FEW else calls
 
 
 def _called(

@@ -71,6 +71,12 @@ def test_the_page_says_whose_turn_it_is_and_why_one_may_not(cast: Cast, as_: As)
     row.run.save()
     assert "you started this run" in get(bob, f"{here}?mode=respond")
     assert "<small><bdi>Support</bdi></small>" in get(bob, "/northwind/queue")
+    PersonHttp(cast.dave).post(
+        f"/requests/{row.pk}/decide",
+        {"type": "reject", "version": 1, "digest": row.digest, "message": "Not to this account."},
+    ).ok()
+    closed = get(dave, here)
+    assert "still has to approve" not in closed and "was not complete when it was closed" in closed
 
 
 def test_the_form_comes_by_itself_when_ones_turn_comes(cast: Cast, as_: As) -> None:
