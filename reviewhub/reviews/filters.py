@@ -20,7 +20,7 @@ from reviewhub.runs.models import Words
 from reviewhub.tools.models import Risk
 
 MOST_VALUES = 60  # of one filter
-FEW = 500  # calls that a search finds
+FEW = 3000  # calls that a search finds
 FOUR_EYES = '"four_eyes":true'
 """How a stored requirement says it; inside of its texts the quotes would be escaped."""
 

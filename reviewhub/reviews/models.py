@@ -115,6 +115,12 @@ class ReviewRequest(Stateful):
                 condition=Q(state="pending"),
             ),
             models.Index(fields=["deadline_at"], name="request_due", condition=Q(state="pending")),
+            # Few: what nobody answered, so that the managers are asked.
+            models.Index(
+                fields=["workspace", "deadline_at"],
+                name="request_managers",
+                condition=Q(state="pending", asks_managers=True),
+            ),
             models.Index(
                 fields=["remind_at"],
                 name="request_remind",

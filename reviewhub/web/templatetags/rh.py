@@ -27,6 +27,7 @@ register = template.Library()
 BARS = ((0, 4), (3.8, 7), (7.6, 10), (11.4, 14))
 MOST_DOTS = 5
 MOST_PIECES = 300  # drawn one by one; a browser needs seconds for tens of thousands
+SHORT = 200  # characters of a text that is kept once it was drawn
 TONES = {"allow": "ok", "observe": "info", "require": "warn", "deny": "bad"}
 VERDICTS = {
     "approve": "approved",
@@ -196,7 +197,7 @@ def segments(parts: Iterable[Segment]) -> SafeString:
 @register.filter
 def hostile(text: object) -> SafeString:
     """Text that an agent or a customer wrote, in pieces."""
-    return segments(pieces.split(str(text)))
+    return _drawn(str(text), mask=True)
 
 
 @register.filter
@@ -208,7 +209,17 @@ def as_row(text: str) -> Row:
 @register.filter
 def named(text: object) -> SafeString:
     """A name that somebody chose: hidden characters shown, nothing masked."""
-    return segments(pieces.split(str(text), mask=False))
+    return _drawn(str(text), mask=False)
+
+
+def _drawn(text: str, *, mask: bool) -> SafeString:
+    return _drawn_once(text, mask) if len(text) <= SHORT else segments(pieces.split(text, mask=mask))
+
+
+@lru_cache(maxsize=2048)
+def _drawn_once(text: str, mask: bool) -> SafeString:
+    """A list says the same names of agents, tools and teams in every row."""
+    return segments(pieces.split(text, mask=mask))
 
 
 @register.filter
@@ -230,7 +241,7 @@ def _part(part: Part) -> str:
     inside = part.text.strip(" ")
     lead = " " if part.text.startswith(" ") else ""
     tail = " " if inside and part.text.endswith(" ") else ""
-    return f"{lead}{segments(pieces.split(inside))}{tail}"
+    return f"{lead}{_drawn(inside, mask=True)}{tail}"
 
 
 @register.filter
