@@ -438,6 +438,10 @@
   document.addEventListener("click", (event) => {
     $$("details.drop[open]").forEach((one) => { if (!one.contains(event.target)) one.open = false; });
     const copy = event.target.closest("[data-copy]");
-    if (copy) navigator.clipboard?.writeText(copy.dataset.copy).then(() => tell("Copied"));
+    if (!copy) return;
+    // Without TLS a page has no clipboard, and a browser may refuse: then what is to be copied is marked.
+    const mark = () => { getSelection().selectAllChildren(copy.previousElementSibling); tell("Marked. Copy it with Ctrl+C"); };
+    if (navigator.clipboard) navigator.clipboard.writeText(copy.dataset.copy).then(() => tell("Copied"), mark);
+    else mark();
   });
 })();

@@ -2,8 +2,9 @@
 
 Ids are given out when a row is written, not when it is committed: on PostgreSQL a reader that remembers the
 last id it saw loses the event that commits late. So the cursor is the pair (xid, id), and what is not below the
-oldest transaction still open is held back: nothing can appear before the cursor any more. Pages do not wait for
-that, see `live.tailer`. SQLite has one writer at a time, ids are committed in order there, and the pair is (0, id).
+oldest transaction still open is held back (`audit.horizon`): nothing can appear before the cursor any more. Pages do
+not wait for that, see `live.tailer`. SQLite has one writer at a time, ids are committed in order there, and the pair
+is (0, id).
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.db import connection
-from django.db.models import BigIntegerField, BooleanField, Func, QuerySet
+from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
+from reviewhub.audit.horizon import horizon
 from reviewhub.audit.models import Event
 from reviewhub.audit.queries import Filters, filtered
 from reviewhub.audit.search import FIRST, MOST, SECONDS, in_time
@@ -28,13 +30,6 @@ from reviewhub.core.errors import Invalid
 MAX_LIMIT: Final = 1000
 OVERLAP_IDS: Final = 1000
 _BIGGEST: Final = 2**63 - 1
-
-
-class OldestOpenXid(Func):
-    """The oldest transaction that may still write; everything below it is committed or gone."""
-
-    template = "(pg_snapshot_xmin(pg_current_snapshot())::text::bigint)"
-    output_field = BigIntegerField()
 
 
 @dataclass(frozen=True)
@@ -61,7 +56,7 @@ def feed(
         Invalid: `after` is no cursor of this feed.
     """
     xid, last = _place(after) if after else (-1, -1)
-    rows = settled(Event.objects.filter(workspace_id=workspace_id)).filter(is_after(xid, last))
+    rows = settled(Event.objects.filter(workspace_id=workspace_id), horizon()).filter(is_after(xid, last))
     rows = rows.order_by("xid", "id")
     if filters is not None and filters.narrows:
         return _narrowed(rows, filters, after, limit)
@@ -130,11 +125,9 @@ def _compared(sign: str, xid: int, event_id: int) -> RawSQL:
     return RawSQL(pair, [xid, event_id], output_field=BooleanField())  # noqa: S611  values are parameters
 
 
-def settled(rows: QuerySet[Event]) -> QuerySet[Event]:
-    """Events without what could still be overtaken by an open transaction."""
-    if connection.vendor == "postgresql":
-        return rows.filter(xid__lt=OldestOpenXid())
-    return rows
+def settled(rows: QuerySet[Event], before: int | None) -> QuerySet[Event]:
+    """Events without what could still be overtaken by an open transaction: those below the horizon, if there is one."""
+    return rows if before is None else rows.filter(xid__lt=before)
 
 
 def _encode(xid: int, last: int) -> str:

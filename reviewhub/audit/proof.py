@@ -25,11 +25,6 @@ class Proof:
     is_erased: bool
     wrong: str
 
-    @property
-    def short_key(self) -> str:
-        """How the key is called."""
-        return keys.short(self.key)
-
 
 def proof_of(event: Event) -> Proof | None:
     """The proof of an event; None while it waits for its seal."""

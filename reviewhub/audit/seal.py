@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import BooleanField
 from django.db.models.expressions import RawSQL
 from reviewhub_agents import canonical
 
 from reviewhub.audit import keys, merkle, remembered, statement
 from reviewhub.audit.feed import is_after, settled
+from reviewhub.audit.horizon import horizon
 from reviewhub.audit.kinds import SetBack
 from reviewhub.audit.models import Chain, Event, EventPayload, Position, Seal, SealKey
 from reviewhub.audit.record import record
@@ -32,7 +33,6 @@ _WAITS: Final = (
     "SELECT 1 FROM audit_event e WHERE e.workspace_id = audit_chain.workspace_id"
     " AND (e.xid, e.id) > (audit_chain.xid, audit_chain.event_id)"
 )
-_SETTLED: Final = " AND e.xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,8 +127,9 @@ def due() -> list[uuid.UUID]:
     known = set(Chain.objects.values_list("workspace_id", flat=True))
     new = [Chain(workspace_id=found) for found in _workspaces() if found not in known]
     Chain.objects.bulk_create(new, ignore_conflicts=True)
-    horizon = _SETTLED if connection.vendor == "postgresql" else ""
-    waits = RawSQL(f"EXISTS ({_WAITS}{horizon})", [], output_field=BooleanField())  # noqa: S611  no value in it
+    before = horizon()
+    below, values = ("", []) if before is None else (" AND e.xid < %s", [before])
+    waits = RawSQL(f"EXISTS ({_WAITS}{below})", values, output_field=BooleanField())  # noqa: S611  values are parameters
     return list(Chain.objects.filter(waits).order_by("workspace_id").values_list("workspace_id", flat=True))
 
 
@@ -144,7 +145,8 @@ def _workspaces() -> Sequence[uuid.UUID]:
 
 
 def _after(head: Chain, batch: int) -> list[_Waiting]:
-    rows = settled(Event.objects.filter(is_after(head.xid, head.event_id), workspace_id=head.workspace_id))
+    mine = Event.objects.filter(is_after(head.xid, head.event_id), workspace_id=head.workspace_id)
+    rows = settled(mine, horizon())
     fields = ("id", "xid", "at", "kind", "leaf")
     return [
         _Waiting(id=pk, xid=xid, at=at, kind=kind, leaf=bytes(leaf))

@@ -120,7 +120,7 @@ class _Walk:
         self.key = ""
         # What was sealed when the walk began; the sealer may go on meanwhile.
         self.memory = remembered.recall(workspace_id)
-        self.head = Chain.objects.filter(pk=workspace_id).first()
+        self.head = Chain.objects.filter(pk=workspace_id).first() or Chain(workspace_id=workspace_id)
         self.last = (
             Position.objects.filter(workspace_id=workspace_id).aggregate(last=Max("position"))["last"] or 0
         )
@@ -230,8 +230,6 @@ class _Walk:
 
     def _no_event_without_a_place(self) -> None:
         """Whatever is older than the sealer's place has a position; what is newer waits."""
-        if self.head is None:
-            return
         rows = Event.objects.filter(workspace_id=self.workspace_id)
         after = is_after(self.head.xid, self.head.event_id)
         start: int | None = None

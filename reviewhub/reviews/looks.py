@@ -56,24 +56,30 @@ def looks(scope: Scope, *, filters: LookFilters, cursor: str = "", limit: int = 
     Raises:
         Invalid: the cursor is none of this list's.
     """
-    rows = _narrowed(looks_visible(scope), filters)
-    wanted = keyset.within(limit) + 1
+    rows = in_order(scope, filters, cursor)[: keyset.within(limit) + 1]
+    key = _ranked if filters.state == PostReviewState.DRAWN else _reviewed
+    return keyset.cut(list(rows), limit=limit, key=key)
+
+
+def in_order(scope: Scope, filters: LookFilters, cursor: str = "") -> QuerySet[PostReview]:
+    """What a list holds from the cursor on, in its order. Raises Invalid as `looks` does."""
+    rows = _narrowed(scope, filters)
     if filters.state == PostReviewState.DRAWN:
         rows = rows.order_by("-rank", "id")
-        if cursor:
-            rank, last = _ranked(cursor)
-            rows = rows.filter(Q(rank__lte=rank) & (Q(rank__lt=rank) | Q(id__gt=last)))
-        return keyset.cut(list(rows[:wanted]), limit=limit, key=lambda row: [row.rank, str(row.pk)])
+        if not cursor:
+            return rows
+        rank, last = _rank_in(cursor)
+        return rows.filter(Q(rank__lte=rank) & (Q(rank__lt=rank) | Q(id__gt=last)))
     rows = rows.order_by("-reviewed_at", "-id")
-    if cursor:
-        at, last = keyset.place(cursor)
-        rows = rows.filter(Q(reviewed_at__lte=at) & (Q(reviewed_at__lt=at) | Q(id__lt=last)))
-    return keyset.cut(list(rows[:wanted]), limit=limit, key=_reviewed)
+    if not cursor:
+        return rows
+    at, last = keyset.place(cursor)
+    return rows.filter(Q(reviewed_at__lte=at) & (Q(reviewed_at__lt=at) | Q(id__lt=last)))
 
 
 def next_look(scope: Scope, *, filters: LookFilters, after: PostReview) -> PostReview | None:
     """The one that comes after `after` in the list of those to look at; the first one when it was the last."""
-    rows = _narrowed(looks_visible(scope), filters).exclude(pk=after.pk).order_by("-rank", "id")
+    rows = _narrowed(scope, filters).exclude(pk=after.pk).order_by("-rank", "id")
     behind = Q(rank__lte=after.rank) & (Q(rank__lt=after.rank) | Q(id__gt=after.pk))
     return rows.filter(behind).first() or rows.first()
 
@@ -92,6 +98,18 @@ def follow_ups_of(row: PostReview) -> list[FollowUp]:
     return list(row.follow_ups.select_related("to__person", "branch").order_by("created_at", "id"))
 
 
+def handed_to(scope: Scope, member_id: uuid.UUID) -> QuerySet[FollowUp]:
+    """Open follow-ups that were handed on to this member and that they may still see to, the oldest first."""
+    rows = FollowUp.objects.filter(to_id=member_id, state=FollowUpState.OPEN)
+    mine = rows.filter(post_review__in=looks_visible(scope).filter(state=PostReviewState.FLAGGED))
+    return mine.select_related("post_review").order_by("id")
+
+
+def handed_count(scope: Scope, member_id: uuid.UUID) -> str:
+    """How many these are, as words; never counts further than COUNTED."""
+    return _counted(handed_to(scope, member_id).order_by()[: COUNTED + 1].count())
+
+
 def suggested_rules(workspace_id: uuid.UUID) -> list[FollowUp]:
     """Guardrails that flags suggest, and that nobody has taken up or turned down, the oldest first."""
     rows = FollowUp.objects.filter(workspace_id=workspace_id, kind="draft_rule", state=FollowUpState.OPEN)
@@ -103,16 +121,21 @@ def tally(scope: Scope) -> Tally:
     rows = looks_visible(scope).order_by()
 
     def count(state: str) -> str:
-        found = rows.filter(state=state)[: COUNTED + 1].count()
-        return str(found) if found <= COUNTED else f"{COUNTED}+"
+        return _counted(rows.filter(state=state)[: COUNTED + 1].count())
 
     return Tally(*(count(state) for state in ("drawn", "fine", "flagged", "skipped")))
 
 
-def _narrowed(rows: QuerySet[PostReview], filters: LookFilters) -> QuerySet[PostReview]:
-    rows = rows.filter(state=filters.state)
+def _counted(found: int) -> str:
+    return str(found) if found <= COUNTED else f"{COUNTED}+"
+
+
+def _narrowed(scope: Scope, filters: LookFilters) -> QuerySet[PostReview]:
+    rows = looks_visible(scope).filter(state=filters.state)
     if filters.agent:
-        rows = rows.filter(agent_name=filters.agent)
+        # By its id: the lists of an agent have indexes, names have none. An agent keeps its name.
+        called = Agent.objects.filter(workspace_id=scope.workspace_id, name=filters.agent)
+        rows = rows.filter(agent_id__in=list(called.values_list("pk", flat=True)))
     if filters.tool:
         rows = rows.filter(tool_name=filters.tool)
     if filters.handed_to is not None:
@@ -121,7 +144,7 @@ def _narrowed(rows: QuerySet[PostReview], filters: LookFilters) -> QuerySet[Post
     return rows
 
 
-def _ranked(cursor: str) -> tuple[int, uuid.UUID]:
+def _rank_in(cursor: str) -> tuple[int, uuid.UUID]:
     rank, last = keyset.read(cursor, length=2)
     try:
         if type(rank) is not int or not 0 <= rank < 100:
@@ -129,6 +152,10 @@ def _ranked(cursor: str) -> tuple[int, uuid.UUID]:
         return rank, uuid.UUID(last)
     except (ValueError, TypeError, AttributeError) as error:
         raise keyset.bad_cursor() from error
+
+
+def _ranked(row: PostReview) -> list[str | int]:
+    return [row.rank, str(row.pk)]
 
 
 def _reviewed(row: PostReview) -> list[str | int]:

@@ -354,9 +354,22 @@ class PostReview(Stateful):
                 fields=["agent", "-rank", "id"], name="post_review_agent", condition=Q(state="drawn")
             ),
             models.Index(
+                fields=["workspace", "tool_name", "-rank", "id"],
+                name="post_review_tool",
+                condition=Q(state="drawn"),
+            ),
+            # Of all states: SQLite takes none of those that leave one out.
+            models.Index(
                 fields=["workspace", "state", "-reviewed_at", "-id"],
                 name="post_review_done",
-                condition=~Q(state="drawn"),
+            ),
+            models.Index(
+                fields=["agent", "state", "-reviewed_at", "-id"],
+                name="post_review_agent_done",
+            ),
+            models.Index(
+                fields=["workspace", "tool_name", "state", "-reviewed_at", "-id"],
+                name="post_review_tool_done",
             ),
             models.Index(fields=["workspace", "reviewed_at"], name="post_review_reviewed"),
         ]
@@ -405,6 +418,7 @@ class FollowUp(Stateful):
         ]
         indexes = [
             models.Index(fields=["workspace", "id"], name="follow_up_open", condition=Q(state="open")),
+            models.Index(fields=["to", "id"], name="follow_up_handed", condition=Q(state="open")),
         ]
 
     def __str__(self) -> str:

@@ -30,6 +30,7 @@ from reviewhub.web.render import show
 from reviewhub.web.saved import saved
 
 CHAPTER: Final = 200
+MOST_KEYS: Final = 50
 PAUSE: Final = timedelta(minutes=1)
 """A story says how long nothing happened, from so long on."""
 
@@ -72,7 +73,7 @@ def audit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "request_row": _request(opened),
         "export_id": uuid.uuid4(),
         "lag": lag(caller.workspace_id),
-        "signing_key": SealKey.objects.order_by("-number").values_list("public", flat=True).first(),
+        "seal_keys": list(SealKey.objects.order_by("-number")[:MOST_KEYS]),
         "proof": proof_of(opened.event) if opened else None,
         "query": _without(given, "event"),
     }

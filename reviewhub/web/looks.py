@@ -161,4 +161,5 @@ def _last(caller: MemberCaller, said: str) -> PostReview | None:
         row = look_at(scope_of(caller), uuid.UUID(said))
     except (ValueError, NotFound):
         return None
-    return row if row.state != PostReviewState.DRAWN and row.member_id == caller.member.pk else None
+    is_theirs = row.state != PostReviewState.DRAWN and row.member_id == caller.member.pk
+    return row if is_theirs and not row.follow_ups.exists() else None

@@ -11,6 +11,7 @@ from django.shortcuts import render
 from reviewhub.accounts.models import Workspace
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
 from reviewhub.core.clock import now
+from reviewhub.reviews.looks import handed_count
 from reviewhub.reviews.queries import pending_count
 
 
@@ -45,10 +46,11 @@ ITEMS = (
 
 @dataclass(frozen=True)
 class Shell:
-    """What stands around every page."""
+    """What stands around every page. `handed`: flagged actions that were handed on to the reader."""
 
     items: list[Item]
     pending: str
+    handed: str
     others: list[Workspace]
 
 
@@ -61,7 +63,7 @@ def show(
     nav: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """Renders `template` with `context` and the shell. Costs three small queries, whatever the page shows."""
+    """Renders `template` with `context` and the shell. Costs four small queries, whatever the page shows."""
     whole = {
         "workspace": caller.member.workspace,
         "member": caller.member,
@@ -84,5 +86,6 @@ def shell(caller: MemberCaller) -> Shell:
     return Shell(
         items=[item for item in ITEMS if may(caller, item.action)],
         pending=pending_count(scope_of(caller)),
+        handed=handed_count(scope_of(caller), caller.member.pk),
         others=list(others.exclude(pk=caller.workspace_id).order_by("name")[:20]),
     )

@@ -17,6 +17,7 @@ from reviewhub.accounts.queries import deciders_of
 from reviewhub.audit.lag import lag
 from reviewhub.core.clock import now
 from reviewhub.reviews.filters import Filters, needs_of
+from reviewhub.reviews.looks import handed_to
 from reviewhub.reviews.queries import listed, votes_today
 from reviewhub.reviews.rows import Row
 from reviewhub.tools.models import Tool
@@ -60,12 +61,13 @@ def start(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     lanes = [lane for lane in _lanes(caller, at) if lane.rows or lane.nothing]
     context: dict[str, Any] = {
         "lanes": lanes,
+        "handed": list(handed_to(scope_of(caller), caller.member.pk)[:SHOWN]),
         "chores": _chores(caller) if caller.member.role == Role.ADMIN else [],
         "used_up": used_up(scope_of(caller)),
         "views": saved(caller, SavedView.Page.QUEUE, request.GET).counted,
         "lent": lent_to(caller.member),
         "today": votes_today(caller.member, at),
-        "sealing": lag(caller.workspace_id).problem if caller.member.role != Role.REVIEWER else "",
+        "sealing": lag(caller.workspace_id).why if caller.member.role != Role.REVIEWER else "",
         "is_teamless": caller.is_teamless,
     }
     return show(request, caller, "web/start.html", context, nav="start")

@@ -24,8 +24,7 @@ def audit_keys(tmp_path: Path, settings: Any) -> Path:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seals what the test's own open transaction wrote, which PostgreSQL holds back otherwise."""
-    monkeypatch.setattr(seal, "settled", lambda rows: rows)
-    monkeypatch.setattr(seal, "_SETTLED", "")
+    monkeypatch.setattr(seal, "horizon", lambda: None)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Waiting for the feed: on PostgreSQL it holds back what any open transaction of the server could overtake."""
+"""Waiting for the feed: on PostgreSQL it holds back what any open transaction of the database could overtake."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import time
 
 from django.db import connection
 
+from reviewhub.audit.horizon import horizon
+
 SECONDS = 60
 
 
 def settle() -> None:
-    """Returns when no transaction is open that is older than this moment, also none of another database.
-
-    Tests of other databases of the same server may run at the same time.
-    """
+    """Returns when no transaction of this database is open that is older than this moment."""
     if connection.vendor != "postgresql":
         return
     with connection.cursor() as cursor:
@@ -21,8 +20,7 @@ def settle() -> None:
         (now,) = cursor.fetchone()
         until = time.monotonic() + SECONDS
         while time.monotonic() < until:
-            cursor.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
-            if cursor.fetchone()[0] >= now:
+            if (horizon() or 0) >= now:
                 return
             time.sleep(0.05)
-    raise AssertionError(f"a transaction of this server stayed open for {SECONDS} s")
+    raise AssertionError(f"a transaction of this database stayed open for {SECONDS} s")

@@ -40,8 +40,7 @@ NAME, ADDRESS = "Bobadil Ochoa", "bob@example.com"
 def gone(cast: Cast, settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Member:
     """Bob edited and commented, Dave took over what he had claimed, and Bob has left."""
     settings.AUDIT_KEYS = tmp_path
-    monkeypatch.setattr(seal, "settled", lambda rows: rows)
-    monkeypatch.setattr(seal, "_SETTLED", "")
+    monkeypatch.setattr(seal, "horizon", lambda: None)
     cast.bob.person.name = NAME
     cast.bob.person.save()
     agent, bob = agent_of(cast.support), PersonHttp(cast.bob)

@@ -15,10 +15,12 @@ from reviewhub_agents.verify_audit import verify_bundle
 
 from reviewhub.accounts.kinds import TeamMade
 from reviewhub.accounts.models import Member
-from reviewhub.audit import keys, seal
+from reviewhub.audit import keys, lag, seal
 from reviewhub.audit.erase import erase
+from reviewhub.audit.horizon import Holder
 from reviewhub.audit.models import Event, EventPayload, Position, Seal
 from reviewhub.audit.record import record
+from reviewhub.audit.rotate_key import rotate_key
 from reviewhub.core.actors import SYSTEM
 from tests.audit.conftest import tampering
 from tests.cast import ALICE, Cast
@@ -36,8 +38,7 @@ def page(
 ) -> Callable[[str], Any]:
     """Carol's audit page; what the test's open transaction wrote counts as settled."""
     settings.AUDIT_KEYS = tmp_path
-    monkeypatch.setattr(seal, "settled", lambda rows: rows)
-    monkeypatch.setattr(seal, "_SETTLED", "")
+    monkeypatch.setattr(seal, "horizon", lambda: None)
     carol = as_(cast.carol)
     return lambda rest: carol.get(f"/northwind/audit{rest}")
 
@@ -62,7 +63,7 @@ def test_an_entry_waits_is_proven_and_its_proof_can_be_taken_along(
     assert f"Sealed up to entry {newest}" in shown
     public = keys.newest().public
     command = f"python verify_audit.py FILE --key {public}"
-    for words in ("holds", "1, in seal 1", keys.short(public), f"/audit/{first}/proof", command):
+    for words in ("holds", "1, in seal 1", f'data-copy="{public}"', f"/audit/{first}/proof", command):
         assert words in shown, words
     erase(workspace_id=cast.workspace.pk, event_ids=[second], actor=SYSTEM, because="asked for")
     assert "Its words were erased" in page(f"?event={second}").content.decode()
@@ -76,6 +77,37 @@ def test_an_entry_waits_is_proven_and_its_proof_can_be_taken_along(
     assert told == "Carol exported what fits “q night” of the sealed record"
     assert page("/verify_audit.py").content == Path(verify_audit.__file__).read_bytes()
     assert page("/999999/proof").status_code == 404
+
+
+def test_every_public_key_can_be_seen_whole_and_copied(cast: Cast, page: Callable[[str], Any]) -> None:
+    assert "There is no key yet" in page("").content.decode()
+    pk = team(cast, "Night shift")
+    seal.seal_all()
+    old = keys.newest().public
+    rotate_key(actor=SYSTEM)
+    team(cast, "Day shift")
+    seal.seal_all()
+    new, shown = keys.newest().public, page("").content.decode()
+    for public in (old, new):
+        assert f"<code>{public}</code>" in shown and f'data-copy="{public}"' in shown
+    assert shown.index(f"<code>{new}</code>") < shown.index(f"<code>{old}</code>"), "the newest first"
+    signed = page(f"?event={pk}").content.decode().split("Signed by", 1)[1]
+    assert f"<code>{old}</code>" in signed and f"python verify_audit.py FILE --key {new}" in signed
+
+
+def test_what_sealing_waits_for_is_on_the_page_and_on_the_start_page(
+    cast: Cast, page: Callable[[str], Any], as_: Callable[[Member], Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team(cast, "Night shift")
+    assert "Sealing waits" not in page("").content.decode()
+    monkeypatch.setattr(lag, "LATE", 0)
+    assert "no sealer has come by" in page("").content.decode()
+    held = Holder(pid=7, role="ops", program="<b>\u202enight", seconds=900.0)
+    monkeypatch.setattr(lag, "holder", lambda xid: held)
+    start = as_(cast.carol).get("/northwind/start")
+    for shown in (page("").content.decode(), start.content.decode()):
+        assert "open for 15 m: process 7 (role ops, &lt;b&gt;" in shown and "\u202e" not in shown
+    assert "process 7" not in as_(cast.bob).get("/northwind/start").content.decode()
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,63 @@ def test_a_flag_is_followed_and_the_follow_up_closed(cast: Cast, rows: list[Post
     assert send(carol, row, "take-back").status_code == 409
 
 
+def test_what_was_handed_on_is_on_the_start_page_and_in_the_menu_of_whom_it_was_handed_to(
+    cast: Cast, rows: list[PostReview], as_: As
+) -> None:
+    carol, bob = as_(cast.carol), as_(cast.bob)
+    start, named = "/northwind/start", "Handed on to you"
+    for client in (carol, bob):
+        assert named not in text(client, start) and "handed to you" not in text(client, start)
+    for row in rows[:2]:
+        to = {"follow_up": "escalate", "to": str(cast.bob.pk), "note": "<b>Look"}
+        assert send(carol, row, verdict="flagged", severity="high", **to).status_code == 302
+    page = text(bob, start)
+    assert named in page and page.count("post-review?show=mine&amp;at=") == 2
+    assert f"post-review?show=mine&amp;at={rows[0].tool_call_id}" in page and "&lt;b&gt;Look" not in page
+    count = '<span class="count">2<span class="vh"> handed to you</span></span>'
+    assert page.count(count) == 3 and page.count(count) == text(bob, "/northwind/queue").count(count)
+    assert named not in text(carol, start) and named not in text(as_(cast.dave), start), "nobody else's"
+    handed = FollowUp.objects.filter(kind="escalate").order_by("id")
+    bob.post(f"{PAGE}/follow-ups/{handed[0].pk}/close", {"note": "Paid back."})
+    assert text(bob, start).count("post-review?show=mine&amp;at=") == 1
+    assert send(bob, rows[1], "follow-up", follow_up="escalate", to=str(cast.carol.pk)).status_code == 302
+    assert named not in text(bob, start) and named in text(carol, start), "handed on again"
+    cast.bob.teams.clear()
+    send(carol, rows[1], "follow-up", follow_up="escalate", to=str(cast.alice.pk))
+    assert text(as_(cast.alice), start).count("post-review?show=mine&amp;at=") == 1
+
+
+def test_what_one_may_not_look_at_any_more_is_not_counted(
+    cast: Cast, rows: list[PostReview], as_: As
+) -> None:
+    to = {"follow_up": "escalate", "to": str(cast.bob.pk)}
+    send(as_(cast.carol), rows[0], verdict="flagged", severity="low", **to)
+    assert "handed to you" in text(as_(cast.bob), "/northwind/start")
+    cast.bob.teams.set([cast.finance])
+    page = text(as_(cast.bob), "/northwind/start")
+    assert "handed to you" not in page and "Handed on to you" not in page
+
+
+def test_taking_back_is_offered_as_long_as_nothing_followed(
+    cast: Cast, rows: list[PostReview], as_: As
+) -> None:
+    carol = as_(cast.carol)
+    plain = send(carol, rows[0], verdict="flagged", severity="low").headers["Location"]
+    assert "take-back" in text(carol, plain)
+    to = {"follow_up": "escalate", "to": str(cast.bob.pk)}
+    handed = send(carol, rows[1], verdict="flagged", severity="low", **to).headers["Location"]
+    assert f"last={rows[1].tool_call_id}" in handed
+    for where in (handed, f"{PAGE}/{rows[1].tool_call_id}"):
+        assert f"{rows[1].tool_call_id}/take-back" not in text(carol, where), where
+    refused = send(carol, rows[1], "take-back")
+    assert refused.status_code == 409
+    one = FollowUp.objects.get(kind="escalate")
+    as_(cast.bob).post(f"{PAGE}/follow-ups/{one.pk}/close", {})
+    assert send(carol, rows[1], "take-back").status_code == 409, "also when that is done"
+    rows[1].refresh_from_db()
+    assert rows[1].state == "flagged"
+
+
 def test_several_get_one_verdict_and_what_was_not_taken_is_said(
     cast: Cast, rows: list[PostReview], as_: As
 ) -> None:

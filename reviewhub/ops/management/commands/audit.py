@@ -82,6 +82,9 @@ class Command(BaseCommand):
                 f"{found.seals} seals, {found.events} events ({found.erased} erased),"
                 f" {found.waiting} not sealed yet, {time.monotonic() - begun:.1f} s"
             )
+            behind = lag(workspace.pk)
+            if behind.why:
+                said += f"; {behind.words}"
             broken += found.broken is not None
             end = f"BROKEN at {found.broken}; before it: " if found.broken else "as it was sealed: "
             self.stdout.write(f"{workspace.slug}: {end}{said}")
@@ -136,9 +139,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{key.number}. {key.public} since {key.created_at:%F %T}{instead}{there}")
         for workspace in _workspaces(None):
             found = lag(workspace.pk)
-            waiting = f"{found.waiting} wait" if found.is_counted else f"{found.waiting} or more wait"
-            why = f": {found.problem}" if found.problem else ""
-            self.stdout.write(f"{workspace.slug}: sealed up to position {found.sealed}, {waiting}{why}")
+            self.stdout.write(f"{workspace.slug}: sealed up to position {found.sealed}, {found.words}")
 
     def _rotate_key(self, options: dict[str, Any]) -> None:
         new = rotate_key(actor=SYSTEM, lost=options["lost"])
