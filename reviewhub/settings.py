@@ -110,8 +110,8 @@ TEMPLATES = [
 ]
 
 
-def _database(url: str) -> dict[str, object]:
-    """Django's database settings for a postgresql:// or sqlite:/// address."""
+def _database(url: str, password: str = "") -> dict[str, object]:
+    """Django's database settings for a postgresql:// or sqlite:/// address; the password may come apart from it."""
     if not url:
         url = f"sqlite:///{VAR / 'reviewhub.sqlite3'}"
     parts = urlsplit(url)
@@ -134,6 +134,8 @@ def _database(url: str) -> dict[str, object]:
             "TEST": {"NAME": str(VAR / "test.sqlite3")},
         }
     if parts.scheme in {"postgres", "postgresql"}:
+        if password and parts.password:
+            raise env.BadSetting("DATABASE_URL has a password and DATABASE_PASSWORD gives another one")
         options = dict(parse_qsl(parts.query))
         pooler = options.pop("pooler", "")
         if pooler not in {"", "transaction"}:
@@ -146,7 +148,7 @@ def _database(url: str) -> dict[str, object]:
             "ENGINE": "django.db.backends.postgresql",
             "NAME": unquote(parts.path[1:]),
             "USER": unquote(parts.username or ""),
-            "PASSWORD": unquote(parts.password or ""),
+            "PASSWORD": password or unquote(parts.password or ""),
             "HOST": parts.hostname or "",
             "PORT": str(parts.port or ""),
             "CONN_MAX_AGE": 60,
@@ -158,7 +160,7 @@ def _database(url: str) -> dict[str, object]:
     raise env.BadSetting(f"DATABASE_URL with scheme {parts.scheme!r} is not supported")
 
 
-DATABASES = {"default": _database(env.text("DATABASE_URL"))}
+DATABASES = {"default": _database(env.text("DATABASE_URL"), env.text("DATABASE_PASSWORD"))}
 DATABASE_APP_ROLE = env.text("DATABASE_APP_ROLE")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -10,12 +10,15 @@ from typing import Any
 from django.http import QueryDict
 
 from reviewhub.accounts.models import Agent, Team
+from reviewhub.insights.days import ONE
 from reviewhub.insights.figures import MOST_DAYS, Asked
 from reviewhub.insights.models import Slice
 from reviewhub.insights.present_figures import NO_RULE
 
 PERIODS = (7, 30, 90, 365)
 USUAL = 30
+LAST = "last"
+"""The calendar month before this one, as the address has it in `month`."""
 MOST_CHOICES = 200
 
 
@@ -25,6 +28,7 @@ class Choices:
 
     asked: Asked
     days: int | None
+    is_last_month: bool
     agents: list[Agent]
     teams: list[Team]
     tools: list[str]
@@ -49,7 +53,7 @@ class Choices:
 
 def read(given: QueryDict, workspace_id: uuid.UUID, today: date) -> Choices:
     """What the address asks for; what cannot be read asks for nothing, and too many days are cut at their beginning."""
-    days, first, last = _days(given, today)
+    days, is_last_month, first, last = _days(given, today)
     slices = Slice.objects.filter(workspace_id=workspace_id).order_by()
     rule = given.get("rule", "")[:200]
     asked = Asked(
@@ -64,25 +68,30 @@ def read(given: QueryDict, workspace_id: uuid.UUID, today: date) -> Choices:
     return Choices(
         asked=asked,
         days=days,
+        is_last_month=is_last_month,
         agents=list(Agent.objects.filter(workspace_id=workspace_id).order_by("name")[:MOST_CHOICES]),
         teams=list(Team.objects.filter(workspace_id=workspace_id).order_by("name")[:MOST_CHOICES]),
         tools=_some(slices.values_list("tool_name", flat=True).distinct()),
         rules=_some(slices.exclude(rule="").values_list("rule", flat=True).distinct()),
-        query=_without(given, "days", "since", "until"),
+        query=_without(given, "days", "month", "since", "until"),
         cutless=_without(given, "by"),
         whole=_without(given),
     )
 
 
-def _days(given: QueryDict, today: date) -> tuple[int | None, date, date]:
+def _days(given: QueryDict, today: date) -> tuple[int | None, bool, date, date]:
+    """How many days up to today, or whether it is the last month; and the first and the last day."""
     since, until = _day(given.get("since", "")), _day(given.get("until", ""))
     if since is None and until is None:
+        if given.get("month") == LAST:
+            end = today.replace(day=1) - ONE
+            return None, True, end.replace(day=1), end
         text = given.get("days", "")
         days = int(text) if text in map(str, PERIODS) else USUAL
-        return days, today - timedelta(days=days - 1), today
+        return days, False, today - timedelta(days=days - 1), today
     last = min(until or today, today)
     first = min(since or last - timedelta(days=USUAL - 1), last)
-    return None, max(first, last - timedelta(days=MOST_DAYS - 1)), last
+    return None, False, max(first, last - timedelta(days=MOST_DAYS - 1)), last
 
 
 def _some(names: Any) -> list[str]:

@@ -49,7 +49,7 @@ class Card:
 @require_safe
 @page(Action.INSIGHTS_READ)
 def insights(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
-    """The page. `?days=` or `?since=&until=` say which days, `?agent= tool= rule= team=` what they are narrowed to,
+    """The page. `?days=`, `?month=last` or `?since=&until=` say which days, `?agent= tool= rule= team=` what they are narrowed to,
     `?by=` how outcomes are divided."""
     at = now()
     choices = read(request.GET, caller.workspace_id, day_of(at))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.http import QueryDict
 from django.test import Client
 
 from reviewhub.accounts.models import Member
@@ -21,6 +22,7 @@ from reviewhub.insights.roll_up import roll_up
 from reviewhub.reviews.models import PostReview, ReviewRequest
 from reviewhub.toolcalls.models import Decision, Grant, ToolCall
 from reviewhub.web.charts import Series, bars, count_ticks, plot, spark, stack, time_ticks
+from reviewhub.web.insight_asked import Choices, read
 from tests.cast import Cast
 from tests.insights.asked import final
 from tests.web.make import waiting
@@ -81,6 +83,54 @@ def test_the_address_narrows(cast: Cast, as_: As, query: str, ended: int) -> Non
     client = as_(cast.carol)
     assert sum(int(row["ended"]) for row in rows_of(client, "outcomes-by-agent", query)) == ended
     assert client.get(f"/northwind/insights?{query}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("today", "first", "last"),
+    [
+        ("2026-11-30", "2026-10-01", "2026-10-31"),
+        ("2026-01-01", "2025-12-01", "2025-12-31"),
+        ("2028-03-31", "2028-02-01", "2028-02-29"),
+    ],
+)
+def test_last_month_is_the_calendar_month_before_this_one(
+    cast: Cast, today: str, first: str, last: str
+) -> None:
+    day = date.fromisoformat(today)
+
+    def asked(address: str) -> Choices:
+        return read(QueryDict(address), cast.workspace.pk, day)
+
+    found = asked("month=last&tool=refund")
+    assert (found.asked.first.isoformat(), found.asked.last.isoformat()) == (first, last)
+    assert (found.days, found.is_last_month, found.query) == (None, True, "tool=refund")
+    for address in ("month=last&since=2020-01-01", "month=last&until=2020-01-31", "month=x", "month="):
+        assert not asked(address).is_last_month, address
+    assert asked("month=last&days=7").is_last_month is True
+
+
+def test_last_month_can_be_chosen_and_its_files_hold_the_same_days(cast: Cast, as_: As) -> None:
+    last = TODAY.replace(day=1) - timedelta(days=1)
+    decided(cast, at=last.replace(hour=12), tool="mail.send")
+    decided(cast, at=TODAY.replace(hour=0, minute=0, second=0))
+    roll_up()
+    client = as_(cast.carol)
+    assert '<a href="?month=last">Last month</a>' in client.get("/northwind/insights").content.decode()
+    page = client.get("/northwind/insights?month=last&by=tool").content.decode()
+    assert '<a href="?by=tool&amp;month=last" aria-current="true">Last month</a>' in page
+    assert 'name="month" value="last"' in page and 'name="days"' not in page
+    (tool,) = rows_of(client, "outcomes-by-tool", "month=last")
+    assert tool["tool"] == "mail.send"
+
+
+def test_the_reviewers_table_says_how_many_they_answered(cast: Cast, as_: As) -> None:
+    for state in ("responded", "responded", "approved"):
+        decided(cast, state=state)
+    roll_up()
+    (bob,) = rows_of(as_(cast.carol), "reviewers")
+    assert (bob["votes"], bob["answered_in_its_place"], bob["rejected_share"]) == ("3", "2", "0.0")
+    page = as_(cast.carol).get("/northwind/insights").content.decode()
+    assert ">Answered</th>" in page.split('id="f-who"')[1]
 
 
 def test_of_other_workspaces_nothing_is_shown(cast: Cast, as_: As) -> None:
