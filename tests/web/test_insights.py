@@ -9,8 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.http import QueryDict
-from django.test import Client
+from django.test import Client, RequestFactory
 
 from reviewhub.accounts.models import Member
 from reviewhub.audit.models import Event
@@ -99,7 +98,7 @@ def test_last_month_is_the_calendar_month_before_this_one(
     day = date.fromisoformat(today)
 
     def asked(address: str) -> Choices:
-        return read(QueryDict(address), cast.workspace.pk, day)
+        return read(RequestFactory().get(f"/?{address}").GET, cast.workspace.pk, day)
 
     found = asked("month=last&tool=refund")
     assert (found.asked.first.isoformat(), found.asked.last.isoformat()) == (first, last)

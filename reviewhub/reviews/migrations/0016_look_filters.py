@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0008_saved_view"),
-        ("reviews", "0014_risk_waits"),
+        ("reviews", "0015_managers_asked"),
         ("runs", "0009_words"),
         ("toolcalls", "0010_words"),
     ]
