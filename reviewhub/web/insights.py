@@ -49,8 +49,8 @@ class Card:
 @require_safe
 @page(Action.INSIGHTS_READ)
 def insights(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
-    """The page. `?days=`, `?month=last` or `?since=&until=` say which days, `?agent= tool= rule= team=` what they are narrowed to,
-    `?by=` how outcomes are divided."""
+    """The page. `?days=`, `?month=last` or `?since=&until=` say which days, `?agent= tool= rule= team=` what they
+    are narrowed to, `?by=` how outcomes are divided."""
     at = now()
     choices = read(request.GET, caller.workspace_id, day_of(at))
     by = request.GET.get("by", "")

@@ -45,7 +45,11 @@ def test_the_programs_read_it_from_the_environment_or_a_file(tmp_path: Path) -> 
     secret.write_text("p@ss/wo:rd%\n")
     for more in ({"DATABASE_PASSWORD": "p@ss/wo:rd%"}, {"DATABASE_PASSWORD_FILE": str(secret)}):
         given = {"DATABASE_URL": composed()[0], "DJANGO_SETTINGS_MODULE": "reviewhub.settings", **more}
-        kept = {"PATH": os.environ["PATH"], "REVIEWHUB_VAR": str(tmp_path), "PYTHONPATH": f"{ROOT}:{ROOT}/agents"}
+        kept = {
+            "PATH": os.environ["PATH"],
+            "REVIEWHUB_VAR": str(tmp_path),
+            "PYTHONPATH": f"{ROOT}:{ROOT}/agents",
+        }
         told = subprocess.run(
             [sys.executable, "-c", SHOW], env={**kept, **given}, capture_output=True, text=True, cwd=ROOT
         )
