@@ -146,17 +146,19 @@ def read_list(branch: Branch, *, below: int | None, most: int) -> list[Checkpoin
     with connection.cursor() as cursor:
         cursor.execute(LIST, (_id(branch.pk), 2**31 if below is None else below, most))
         names = [column[0] for column in cursor.description]
-        found = cursor.fetchall()
-    return [_listed(branch, dict(zip(names, row, strict=True))) for row in found]
-
-
-def _listed(branch: Branch, row: dict[str, Any]) -> Checkpoint:
+        found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    alias, zone = connection.alias, connection.timezone
     if connection.vendor != "postgresql":
-        row |= {name: uuid.UUID(row[name]) for name in ("id", "parent_id") if row[name] is not None}
-        row["created_at"] = make_aware(row["created_at"], connection.timezone)
+        for row in found:
+            row |= {name: uuid.UUID(row[name]) for name in ("id", "parent_id") if row[name] is not None}
+            row["created_at"] = make_aware(row["created_at"], zone)
+    return [_listed(branch, alias, row) for row in found]
+
+
+def _listed(branch: Branch, alias: str, row: dict[str, Any]) -> Checkpoint:
     row |= {"workspace_id": branch.workspace_id, "run_id": branch.run_id, "branch_id": branch.pk}
     # Django's own way from a question to rows costs more than the question.
-    made = Checkpoint.from_db(connection.alias, _SHOWN, [row[name] for name in _SHOWN])
+    made = Checkpoint.from_db(alias, _SHOWN, [row[name] for name in _SHOWN])
     made.branch = branch
     return made
 

@@ -53,7 +53,7 @@ class Number:
         return (Number, (self.literal,))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Number) and self.literal == other.literal
+        return type(other) is Number and self.literal == other.literal
 
     def __hash__(self) -> int:
         return hash((Number, self.literal))
