@@ -273,6 +273,8 @@ LIMIT_BUFFERED_BYTES = env.number("LIMIT_BUFFERED_BYTES", 200_000_000)
 LIMIT_DEPTH = env.number("LIMIT_DEPTH", 100, most=200)
 LIMIT_TOOL_CALLS = env.number("LIMIT_TOOL_CALLS", 20)
 LIMIT_ARGUMENTS_BYTES = env.number("LIMIT_ARGUMENTS_BYTES", 1_000_000)
+# Reading, checking, masking and hashing a call costs some microseconds for each value.
+LIMIT_ARGUMENTS_VALUES = env.number("LIMIT_ARGUMENTS_VALUES", 10_000)
 LIMIT_TEXT_BYTES = env.number("LIMIT_TEXT_BYTES", 64_000)
 LIMIT_STATE_BYTES = env.number("LIMIT_STATE_BYTES", 64_000_000)
 LIMIT_PLAN_STEPS = env.number("LIMIT_PLAN_STEPS", 200)

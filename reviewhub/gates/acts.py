@@ -29,6 +29,8 @@ from reviewhub.tools.see import known
 
 MOST_RESULT = 20_000
 """Characters of a run's result that people are shown with the question whether it is done."""
+MOST_VALUES = 2000
+"""Values of it, at least: whatever is asked about takes no more than arguments may have."""
 
 
 def plan_arguments(*, branch: Branch, body: wire.PlanBody, before: PlanVersion | None) -> Said:
@@ -52,7 +54,8 @@ def finish_arguments(*, branch: Branch, result: canonical.Tree) -> Said:
     """What `rh.finish` says: the steps of the plan that are open, and the result, or its digest when it is long."""
     version = in_force(branch.pk)
     said: Said = {"open_steps": [*open_steps(version)] if version else []}
-    if len(canonical.dumps(result)) > MOST_RESULT:
+    text = canonical.dumps(result)
+    if len(text) > MOST_RESULT or text.count(",") > MOST_VALUES:
         return said | {"result_digest": canonical.body_digest(result)}
     return said | {"result": result}
 

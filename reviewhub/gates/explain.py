@@ -12,7 +12,7 @@ from reviewhub_agents import canonical, wire
 from reviewhub.accounts.models import Agent
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Invalid
-from reviewhub.core.limits import check_arguments
+from reviewhub.core.limits import read_arguments
 from reviewhub.gates.let_stand import asking_of, lifted_answer
 from reviewhub.gates.prepare import because_text, failed_names
 from reviewhub.gates.rejected import rejection_text, rejections
@@ -60,8 +60,8 @@ def explain(*, agent: Agent, environment: str, body: wire.ExplainBody) -> wire.E
     """What would be answered now; nothing is stored, not even that the tool was named."""
     tool = known(agent=agent, names=[body.tool])[body.tool]
     arguments = body.canonical_arguments
-    check_arguments(arguments, path="/arguments")
-    read = call_facts(tool=tool, arguments=arguments, failed_checks=failed_names(body.checks))
+    tree = read_arguments(arguments, path="/arguments")
+    read = call_facts(tool=tool, arguments=arguments, tree=tree, failed_checks=failed_names(body.checks))
     if read.errors:
         raise Invalid("The arguments are not what the tool's schema allows.", errors=read.errors)
     return explained(

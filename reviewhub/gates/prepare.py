@@ -11,7 +11,7 @@ from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.models import Agent
 from reviewhub.core.errors import Invalid
-from reviewhub.core.limits import check_arguments
+from reviewhub.core.limits import read_arguments
 from reviewhub.gates.not_too_many import not_too_many
 from reviewhub.policies.evaluate import CallFacts, InForce, Resolved, evaluate, in_force
 from reviewhub.policies.facts import call_facts
@@ -168,9 +168,8 @@ def _read(
 ) -> _Read:
     where = f"/tool_calls/{position}/arguments"
     text = call.canonical_arguments
-    check_arguments(text, path=where)
     # Whatever looks at the arguments from here on looks at this one value: to read it anew is what costs.
-    tree = canonical.reread(text)
+    tree = read_arguments(text, path=where)
     wished = call.allowed_decisions
     known = call_facts(
         tool=tool,

@@ -17,7 +17,7 @@ from reviewhub.core.clock import now
 from reviewhub.core.display.masking import masked_changes
 from reviewhub.core.display.sentence import pack, plain
 from reviewhub.core.errors import Invalid, NotFound, TryAgain
-from reviewhub.core.limits import check_arguments
+from reviewhub.core.limits import read_arguments
 from reviewhub.limits.weigh import reserve, weigh
 from reviewhub.policies.arguments import Arguments, same_at
 from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate, in_force
@@ -93,9 +93,8 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
     arguments = apply_changes(before, parse_changes([change.to_tree() for change in body.changes]))
     if arguments == before:
         raise Invalid.at("/changes", "these changes change nothing; approve instead")
-    check_arguments(arguments, path="/changes")
+    tree = read_arguments(arguments, path="/changes")
     _check_locks(_required(request_id), before, arguments)
-    tree = canonical.reread(arguments)
     known = call_facts(tool=tool, arguments=arguments, tree=tree, failed_checks=failed_checks(call.claims))
     if known.errors:
         raise Invalid("The arguments would not be what the tool's schema allows.", errors=known.errors)

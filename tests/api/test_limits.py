@@ -203,3 +203,44 @@ def test_a_depth_that_cannot_be_shown_stops_the_start(monkeypatch: pytest.Monkey
     monkeypatch.setenv("LIMIT_DEPTH", "201")
     with pytest.raises(env.BadSetting, match="LIMIT_DEPTH='201' is more than 200"):
         env.number("LIMIT_DEPTH", 100, most=200)
+
+
+def test_the_number_of_values_is_the_operators(agent: AgentHttp, cast: Cast, settings: Any) -> None:
+    settings.LIMIT_ARGUMENTS_VALUES = 5
+    run = agent.run()["id"]
+    over, just = {"l": [1, 2, {"a": ","}]}, {"l": [1, [",,,,,,"]]}
+    where = "/tool_calls/0/arguments"
+    refused(agent.pause(run, call(arguments=over)), where, "5")
+    text = {"tool": "refund", "arguments_text": json.dumps(over)}
+    assert agent.pause(run, text).json["errors"][0]["code"] == "too_large"
+    assert agent.pause(run, {**text, "arguments_text": json.dumps(just)}).status == 201
+    refused(agent.post("/policy/explain", {"tool": "refund", "arguments": over}), "/arguments", "5")
+    agent.post("/policy/explain", {"tool": "refund", "arguments": just}).ok()
+    (waiting,) = agent.pause(agent.run()["id"], call(arguments=just)).ok(201)["tool_calls"]
+    added = [{"op": "insert", "path": "/l/-", "value": 1}]
+    refused(PersonHttp(cast.bob).decide(waiting, "edit", changes=added), "/changes", "5")
+
+
+def test_ten_thousand_values_are_taken(agent: AgentHttp) -> None:
+    run = agent.run()["id"]
+    refused(agent.pause(run, call(arguments={"l": [1] * 9999})), "/tool_calls/0/arguments", "10000")
+    agent.pause(run, call(arguments={"l": [1] * 9998})).ok(201)
+
+
+def test_keys_lead_to_values_and_not_on_and_on(agent: AgentHttp) -> None:
+    """Whoever masks or shows a value writes its path: some long keys over many values would fill the memory."""
+    run = agent.run()["id"]
+    long: Any = list(range(100))
+    for _ in range(20):
+        long = {"k" * 99: long}
+    refused(agent.pause(run, call(arguments={"a": long})), "/tool_calls/0/arguments", "2000")
+    agent.pause(run, call(arguments=long["k" * 99])).ok(201)
+
+
+def test_a_result_of_many_values_is_asked_about_by_its_digest(agent: AgentHttp, cast: Cast) -> None:
+    policy(cast.support, {"name": "Ends", "tool": "rh.finish", "action": "require"})
+    run = agent.run()
+    said = agent.post(f"/branches/{run['branches'][0]['id']}/finish", {"result": [1] * 9990})
+    assert (said.status, said.code) == (409, "approval_needed")
+    asked = {"call_id": "end", "tool": "rh.finish", "arguments_text": said.json["arguments_text"]}
+    agent.pause(run["id"], asked).ok(201)

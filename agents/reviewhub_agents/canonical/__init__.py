@@ -19,6 +19,7 @@ __all__ = [
     "MAX_BYTES",
     "MAX_DEPTH",
     "MAX_VALUES",
+    "MOST_WRITABLE_DEPTH",
     "BadJson",
     "Fault",
     "Number",

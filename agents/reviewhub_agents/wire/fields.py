@@ -31,6 +31,7 @@ class Limits:
 
     text_bytes: int = 64_000
     arguments_bytes: int = 1_000_000
+    arguments_values: int = 10_000
     tool_calls: int = 20
     depth: int = MAX_DEPTH
 
@@ -141,7 +142,12 @@ def _json_text(value: str, info: ValidationInfo) -> str:
     limits = info.context
     try:
         if isinstance(limits, Limits):
-            tree = parse(value, max_bytes=limits.arguments_bytes, max_depth=limits.depth)
+            tree = parse(
+                value,
+                max_bytes=limits.arguments_bytes,
+                max_depth=limits.depth,
+                max_values=limits.arguments_values,
+            )
         else:
             tree = reread(value)
     except BadJson as error:

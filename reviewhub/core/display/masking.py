@@ -56,6 +56,9 @@ def _hidden_at(path: str, value: Tree, words: Mapping[str, str]) -> Tree:
     return replaced(value, words, path)
 
 
+MOST_FOUND = 1000
+
+
 @dataclass(frozen=True)
 class Secret:
     """A value that is not shown."""
@@ -72,7 +75,10 @@ class Secret:
 
 
 def secret_values(tree: Tree, marked: frozenset[str]) -> dict[str, Secret]:
-    """Every secret inside `tree` by its pointer: marked, at a secret-looking key, or of a secret's shape."""
+    """Every secret inside `tree` by its pointer: marked, at a secret-looking key, or of a secret's shape.
+
+    Where MOST_FOUND are known, no text is looked through any more, and each that is left counts as one.
+    """
     found: dict[str, Secret] = {}
     todo: list[tuple[str, Tree, bool]] = [("", tree, False)]
     while todo:
@@ -90,8 +96,8 @@ def secret_values(tree: Tree, marked: frozenset[str]) -> dict[str, Secret]:
                     todo.append((f"{path}/{at}", item, is_secret))
         elif is_secret and isinstance(value, str | Number):
             found[path] = Secret(value, whole=True)
-        elif isinstance(value, str) and secrets.find(value):
-            found[path] = Secret(value, whole=False)
+        elif isinstance(value, str) and (len(found) >= MOST_FOUND or secrets.find(value)):
+            found[path] = Secret(value, whole=len(found) >= MOST_FOUND)
     return found
 
 
