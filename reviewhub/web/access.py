@@ -52,15 +52,24 @@ def enter(person: Person, slug: str, signed_in_at: datetime | None) -> MemberCal
 
 
 @overload
-def page(action: Action, *, again: Again | None = None) -> Callable[[View], View]: ...
+def page(action: Action, *, again: Again | None = None, is_form: bool = False) -> Callable[[View], View]: ...
 @overload
 def page(
-    action: Action, of: Callable[..., tuple[T, Target]], *, again: Again | None = None
+    action: Action,
+    of: Callable[..., tuple[T, Target]],
+    *,
+    again: Again | None = None,
+    is_form: bool = False,
 ) -> Callable[[View], View]: ...
 def page(
-    action: Action, of: Callable[..., tuple[Any, Target]] | None = None, *, again: Again | None = None
+    action: Action,
+    of: Callable[..., tuple[Any, Target]] | None = None,
+    *,
+    again: Again | None = None,
+    is_form: bool = False,
 ) -> Callable[[View], View]:
-    """Makes a view of `view(request, caller, …)`.
+    """Makes a view of `view(request, caller, …)`. It is only read (405 for whatever is sent to it), unless it is
+    `posted` or a form of its own.
 
     Args:
         action: what the visitor must be allowed to do; asked once, before the view.
@@ -68,6 +77,7 @@ def page(
             the workspace, and the view gets what the address holds.
         again: shows the form again as it was filled in, for what the view (or `check_form`, before it) finds invalid:
             `again(request, caller, [thing,] error)`. Without it that is a page of its own.
+        is_form: the same address shows the form and takes it.
     """
 
     def wrap(view: View) -> View:
@@ -84,6 +94,9 @@ def page(
         @functools.wraps(view)
         def run(request: HttpRequest, slug: str, **rest: Any) -> HttpResponseBase:
             person = request.user
+            takes_posts = is_form or hasattr(run, "is_posted")
+            if request.method not in ("GET", "HEAD") and not (takes_posts and request.method == "POST"):
+                return HttpResponseNotAllowed(["GET", "HEAD", *["POST"] * takes_posts])
             if not isinstance(person, Person):
                 return _to_sign_in(request)
             if person.must_change_password:
@@ -126,6 +139,7 @@ def posted(view: View) -> View:
             return HttpResponseNotAllowed(["POST"])
         return view(request, **rest)
 
+    view.is_posted = True  # type: ignore[attr-defined]
     run.takes_posts_only = True  # type: ignore[attr-defined]
     return run
 

@@ -30,7 +30,7 @@ def _again(request: HttpRequest, caller: MemberCaller, agent: Agent, error: Inva
     return _page(request, caller, agent, given, errors=words(error), status=error.status)
 
 
-@page(Action.RUN_START, of=find, again=_again)
+@page(Action.RUN_START, of=find, again=_again, is_form=True)
 def run(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
     """The form, and what it starts."""
     if request.method != "POST":

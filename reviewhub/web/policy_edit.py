@@ -61,7 +61,7 @@ def _again(request: HttpRequest, caller: MemberCaller, error: Invalid) -> HttpRe
     return _editor(request, caller, sheet)
 
 
-@page(Action.POLICY_EDIT, again=_again)
+@page(Action.POLICY_EDIT, again=_again, is_form=True)
 def edit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """The editor. By GET from a published version; by POST with the draft and the button that was pressed."""
     latest = current(caller.workspace_id)

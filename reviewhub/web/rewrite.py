@@ -87,14 +87,14 @@ def _again(
     return _form(request, caller, row, draft, status=error.status)
 
 
-@page(Action.CHECKPOINT_REWRITE, of=find, again=partial(_again, is_fork=False))
+@page(Action.CHECKPOINT_REWRITE, of=find, again=partial(_again, is_fork=False), is_form=True)
 def rewrite(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpResponse:
     """The form by GET (`?path=` opens a place of the state); by POST one of its steps, `do` says which."""
     given = request.POST if request.method == "POST" else request.GET
     return _begin(request, caller, row, Draft(look=_looked_at(caller, row, given)))
 
 
-@page(Action.CHECKPOINT_FORK, of=find, again=partial(_again, is_fork=True))
+@page(Action.CHECKPOINT_FORK, of=find, again=partial(_again, is_fork=True), is_form=True)
 def fork(request: HttpRequest, caller: MemberCaller, row: Checkpoint) -> HttpResponse:
     """The same for a fork with a changed state."""
     return _begin(request, caller, row, Draft(is_fork=True))

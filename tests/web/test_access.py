@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import URLPattern, resolve
 
 from reviewhub.accounts.models import Member
+from reviewhub.audit.models import Event
 from reviewhub.web.urls import urlpatterns
 from tests.cast import Cast
 
@@ -177,3 +178,25 @@ def test_b48_what_changes_something_takes_a_post(path: str, cast: Cast, ids: dic
         # A tab that is restored, or an address that is typed, gets a page: the form's, or the nearest above.
         assert answer.status_code == 302 and where.startswith(answer.headers["Location"])
         assert not hasattr(resolve(answer.headers["Location"]).func, "takes_posts_only")
+
+
+FORMS = {
+    "agents/<uuid:agent_id>/run",
+    "policy/edit",
+    "checkpoints/<uuid:checkpoint_id>/rewrite",
+    "checkpoints/<uuid:checkpoint_id>/fork/edit",
+}
+"""Addresses that show a form and take it."""
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_b40_what_is_only_read_takes_nothing(path: str, cast: Cast, ids: dict[str, Any], as_: As) -> None:
+    """Also of an admin: no page changes or removes what it shows, the record least of all; the server logs the try."""
+    client, where = as_(cast.alice), address(path, ids)
+    before = Event.objects.count()
+    refused = ["put", "patch", "delete", *["post"] * (PAGES[path][0] == "get" and path not in FORMS)]
+    for method in refused:
+        assert getattr(client, method)(where, "{}", content_type="application/json").status_code == 405, (
+            method
+        )
+    assert Event.objects.count() == before
