@@ -181,6 +181,10 @@ def _call(call: ToolCall, around: Around) -> wire.ToolCallOut:
             original=versions[1],
             value=decision.value,
             allowed=call.state not in (CallState.DENIED, CallState.SKIPPED),
+            has_votes=any(
+                (vote.request_id, vote.version) == (decision.request_id, decision.version)
+                for vote in around.votes[call.pk]
+            ),
         )
         if call.state == CallState.DENIED:
             fields["message"] = decision.message

@@ -10,7 +10,7 @@ DEEDS = {
     "edit": "approved #{number} with changes",
     "reject": "rejected #{number}",
     "respond": "answered in place of #{number}",
-    "expire": "closed #{number}, which nobody answered in time",
+    "expire": "closed #{number}, which was not answered in time",
     "withdraw": "withdrew #{number}",
     "cancel": "cancelled #{number}",
     "happened": "said that #{number} happened",

@@ -26,7 +26,7 @@ WORDS = {
     RequestState.EDITED: ("warn", "edit", "edited"),
     RequestState.REJECTED: ("bad", "x", "rejected"),
     RequestState.RESPONDED: ("info", "reply", "answered"),
-    RequestState.EXPIRED: ("warn", "clock", "nobody answered in time"),
+    RequestState.EXPIRED: ("warn", "clock", "not answered in time"),
     RequestState.WITHDRAWN: ("info", "rewind", "withdrawn"),
     RequestState.CANCELLED: ("info", "stop", "cancelled"),
     RequestState.HAPPENED: ("ok", "check", "said it happened"),

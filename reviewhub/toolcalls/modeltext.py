@@ -22,6 +22,7 @@ def model_text(
     original: str,
     value: str | None = None,
     allowed: bool = False,
+    has_votes: bool = False,
 ) -> str:
     """The text for one decision.
 
@@ -32,8 +33,11 @@ def model_text(
         arguments, original: JSON texts of the version decided on and of the first one.
         value: JSON text of a `respond` or `happened`.
         allowed: whether the call may run; only `expire` needs it.
+        has_votes: whether somebody approved before the deadline, and not enough did; only `expire` needs it.
     """
-    head = _head(type, tool, _who(by_kind, by_names), value, allowed, whom=_whom(by_kind, by_names))
+    head = _head(
+        type, tool, _who(by_kind, by_names), value, allowed, has_votes, whom=_whom(by_kind, by_names)
+    )
     edited = original != arguments and type in ("approve", "edit", "happened", "did_not_happen")
     return "\n".join(
         part
@@ -42,7 +46,9 @@ def model_text(
     )
 
 
-def _head(type_: str, tool: str, who: str, value: str | None, allowed: bool, *, whom: str) -> str:
+def _head(
+    type_: str, tool: str, who: str, value: str | None, allowed: bool, has_votes: bool, *, whom: str
+) -> str:
     texts = {
         "approve": f"{who} approved the call of {tool}. It runs exactly as approved.",
         "edit": f"{who} changed the arguments of {tool} and approved the changed call.",
@@ -59,7 +65,7 @@ def _head(type_: str, tool: str, who: str, value: str | None, allowed: bool, *, 
     }
     if type_ != "expire":
         return texts[type_]
-    silence = f"Nobody reviewed the call of {tool} in time."
+    silence = f"{'Not enough people' if has_votes else 'Nobody'} reviewed the call of {tool} in time."
     if allowed:
         return f"{silence} The rule says that it may run then."
     return f"{silence} It was not executed; no person decided against it."

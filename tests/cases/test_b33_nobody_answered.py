@@ -84,3 +84,26 @@ def test_b33_replays_change_nothing(expired: Any) -> None:
     for _ in range(2):
         assert expire(request_id=ReviewRequest.objects.get().pk) is False
     assert everything() == before
+
+
+@pytest.mark.parametrize("fallback", ["deny", "allow"])
+def test_b33_one_approval_of_two_is_no_decision_and_no_silence(
+    cast: Cast, agent: AgentHttp, reviewer: PersonHttp, fallback: str
+) -> None:
+    """Somebody did review: neither the agent nor a page is told that nobody had, nor that they decided."""
+    agent.put("/tools/refund", {"effect": "once", "schema": {}}).ok()
+    two = {"name": "Two", "tool": "*", "action": "require", "approvals": 2, "deadline_seconds": 3600}
+    policy(cast.support, {**two, "on_timeout": fallback})
+    (waiting,) = agent.pause(agent.run()["id"], call()).ok(201)["tool_calls"]
+    assert reviewer.decide(waiting, "approve").ok()["state"] == "pending"
+    ReviewRequest.objects.update(deadline_at=now() - timedelta(seconds=1))
+    assert expire(request_id=ReviewRequest.objects.get().pk)
+    told = agent.get(f"/tool-calls/{waiting['id']}").ok()
+    assert told["decision"]["by"] == {"kind": "timeout", "name": ""}
+    assert told["model_text"].startswith("Not enough people reviewed the call of refund in time.")
+    assert not [word for word in HUMAN_WORDS if word in told["model_text"].lower()]
+    page = reviewer.client.get(f"/{cast.workspace.slug}/requests/{ReviewRequest.objects.get().number}")
+    assert "not answered in time" in page.content.decode()
+    assert "nobody answered" not in page.content.decode().lower()
+    said = EventPayload.objects.get(event__kind="request.decided").sentence
+    assert "not answered in time" in said and "obody" not in said
