@@ -236,7 +236,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": [],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "reviewhub.api.openapi.ApiSchema",
     "EXCEPTION_HANDLER": "reviewhub.api.problems.handle",
     "UNAUTHENTICATED_USER": None,
     "DEFAULT_THROTTLE_RATES": {"agent": env.text("THROTTLE_AGENT", "6000/min")},

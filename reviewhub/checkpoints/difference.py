@@ -43,7 +43,7 @@ def difference(
         CorruptCheckpoint: one of them does not match its hash.
     """
     if old.run_id != new.run_id:
-        raise Invalid("Two checkpoints of different runs are not compared.")
+        raise Invalid.at("/path/other", "Two checkpoints of different runs are not compared.")
     if old.state_hash == new.state_hash:
         return Difference([], more=False)
     before, after = load_states([old, new])

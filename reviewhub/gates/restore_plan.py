@@ -61,7 +61,7 @@ def restore_plan(
         still_may(actor, Action.PLAN_RESTORE, run_target(run))
         before = base(branch=branch, number=body.base)
         if before == version:
-            raise Invalid(f"Version {version.number} is in force already.")
+            raise Invalid.at("/path/version", f"Version {version.number} is in force already.")
         content = stored(version)
         row = write(
             branch=branch,

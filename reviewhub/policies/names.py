@@ -199,7 +199,8 @@ def _oddity(char: str) -> Kind | None:
     if _is_invisible(char):
         return "invisible"
     is_mark = not char.isascii() and unicodedata.category(char).startswith("P")
-    if is_mark or ord(char) in _LATIN_FOR or unicodedata.normalize("NFKC", char) != char:
+    is_drawn = unicodedata.category(char) == "So" and " LETTER " in unicodedata.name(char, "")
+    if is_mark or is_drawn or ord(char) in _LATIN_FOR or unicodedata.normalize("NFKC", char) != char:
         return "look-alike"
     return None
 

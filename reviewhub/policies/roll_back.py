@@ -23,7 +23,7 @@ def roll_back(*, workspace: Workspace, number: int, note: str, base: int, actor:
     """
     older = version(workspace.pk, number)
     if number == base:
-        raise Invalid(f"Policy v{number} is in force already.")
+        raise Invalid.at("/number", f"Policy v{number} is in force already.")
     return publish(
         workspace=workspace, rules_text=older.rules, note=note, base=base, actor=actor, restores=number
     )

@@ -8,7 +8,7 @@ import pytest
 
 from reviewhub.reviews.models import Review, ReviewRequest
 from tests.cast import Cast
-from tests.driver import AgentHttp, PersonHttp, agent_of, call, new_id
+from tests.driver import AgentHttp, PersonHttp, agent_of, call, new_id, policy
 
 
 def answer_of(waiting, **fields):
@@ -133,3 +133,32 @@ def test_b07_agents_are_told_of_unknown_things(agent: AgentHttp) -> None:
         assert agent.get(address).status == 404
     assert agent.pause(new_id(), call()).status == 404
     assert agent.post(f"/branches/{new_id()}/finish", {}).status == 404
+
+
+def test_b07_a_state_of_standing_approvals_that_there_is_not(reviewer: PersonHttp) -> None:
+    for state in ("nope", "", "ALL", "all "):
+        refused = reviewer.get(f"/standing-approvals?state={state}")
+        assert (refused.status, refused.json.get("errors", [{}])[0].get("path")) == (422, "/query/state"), (
+            state
+        )
+    assert reviewer.get("/standing-approvals?state=all").status == 200
+
+
+def test_b07_what_names_the_wrong_thing_is_told_where(
+    cast: Cast, agent: AgentHttp, reviewer: PersonHttp, admin: PersonHttp
+) -> None:
+    run, other = agent.run()["id"], agent.run()["id"]
+    here, there = (
+        agent.post(f"/runs/{one}/checkpoints", {"state": {"n": 1}}).ok(201)["id"] for one in (run, other)
+    )
+    compared = agent.get(f"/checkpoints/{here}/difference/{there}")
+    agent.post(f"/runs/{run}/plans", {"steps": [{"id": "a", "title": "A"}]}).ok(201)
+    restored = reviewer.post(f"/runs/{run}/plans/1/restore", {"base": 1, "reason": "Back."})
+    policy(cast.support, {"name": "All", "tool": "*", "action": "require"})
+    rolled = admin.post("/policy/roll-back", {"number": 1, "note": "Back.", "base": 1})
+    for refused, path in (
+        (compared, "/path/other"),
+        (restored, "/path/version"),
+        (rolled, "/number"),
+    ):
+        assert (refused.status, refused.json["errors"][0]["path"]) == (422, path), refused

@@ -31,6 +31,8 @@ FLAGGED = [
     "\u03f3ob",
     "read\u2c9f",  # Coptic
     "a\u0e02i",
+    "\U0001f175iles_read",  # a letter in a black square
+    "\U0001f1ebiles_read",  # a regional indicator
 ]  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from reviewhub_agents import wire
 from reviewhub.accounts.permissions import Action, Target, require, scope_of
 from reviewhub.api.authentication import caller_in, caller_of
 from reviewhub.api.base import PersonView, actor_of, answer, read
-from reviewhub.core.errors import NotFound
+from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.rows import one_or_none
 from reviewhub.standing.models import StandingApproval
 from reviewhub.standing.present import standing_list, standing_out
@@ -31,9 +31,9 @@ class StandingApprovals(PersonView):
         caller = caller_of(request)
         require(caller, Action.STANDING_READ, Target(workspace_id=caller.workspace_id))
         query = request.query_params
-        page = listed(
-            scope_of(caller), only_in_force=query.get("state") != "all", cursor=query.get("cursor", "")
-        )
+        if query.get("state", "all") != "all":
+            raise Invalid.at("/query/state", "can only be all")
+        page = listed(scope_of(caller), only_in_force="state" not in query, cursor=query.get("cursor", ""))
         return answer(standing_list(page))
 
 
