@@ -120,7 +120,8 @@ def test_what_was_handed_on_is_on_the_start_page_and_in_the_menu_of_whom_it_was_
         assert send(carol, row, verdict="flagged", severity="high", **to).status_code == 302
     page = text(bob, start)
     assert named in page and page.count("post-review?show=mine&amp;at=") == 2
-    assert f"post-review?show=mine&amp;at={rows[0].tool_call_id}" in page and "&lt;b&gt;Look" not in page
+    assert f"post-review?show=mine&amp;at={rows[0].tool_call_id}" in page
+    assert "&lt;b&gt;Look" in page and "<b>Look" not in page, "what the flag says"
     count = '<span class="count">2<span class="vh"> handed to you</span></span>'
     assert page.count(count) == 3 and page.count(count) == text(bob, "/northwind/queue").count(count)
     assert named not in text(carol, start) and named not in text(as_(cast.dave), start), "nobody else's"
