@@ -13,6 +13,7 @@ from reviewhub_agents import wire
 
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
+from reviewhub.core.display.segments import says_something
 from reviewhub.core.display.sentence import plain, unpack
 from reviewhub.core.errors import Forbidden, Invalid
 from reviewhub.policies.requirement import Requirement
@@ -20,7 +21,6 @@ from reviewhub.reviews.models import ReviewRequest
 from reviewhub.tools.models import Risk
 
 WORD_CHARACTERS = 40
-FEEDBACK_CHARACTERS = 3
 APPROVING = (wire.Verdict.APPROVE, wire.Verdict.EDIT)
 # After these the call runs, or runs again.
 _RUNS = (*APPROVING, wire.Verdict.DID_NOT_HAPPEN)
@@ -76,8 +76,8 @@ def check_before(
 
 
 def check_words(type_: str, message: str) -> None:
-    """Raises Invalid when a rejection says nothing that the agent could act on."""
-    if type_ == wire.Verdict.REJECT and len(message.strip()) < FEEDBACK_CHARACTERS:
+    """Raises Invalid when a rejection says nothing that somebody could read; "no" is short, and says something."""
+    if type_ == wire.Verdict.REJECT and not says_something(message):
         raise Invalid.at("/message", "Write at least one sentence that the agent can act on.", "missing")
 
 

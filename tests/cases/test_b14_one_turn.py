@@ -85,3 +85,24 @@ def test_b14_a_branch_does_not_end_and_does_not_go_on_with_half_an_answer(
     assert agent.post(f"/branches/{branch}/finish", {}).code == "unsettled"
     run = ReviewRequest.objects.all()[0].run_id
     assert agent.pause(str(run), call("refund", "D")).code == "branch_paused"
+
+
+@pytest.mark.parametrize("words", ["no", "n", "No.", "\u4e0d\u884c", "\u041d\u0435\u0442", "\U0001f44e", "7"])
+def test_b14_however_short_the_no_is_it_is_heard(
+    agent: AgentHttp, reviewer: PersonHttp, tool: Exec, words: str
+) -> None:
+    (waiting,) = agent.pause(agent.run()["id"], call()).ok(201)["tool_calls"]
+    reviewer.decide(waiting, "reject", message=words).ok()
+    told = agent.get(f"/tool-calls/{waiting['id']}").ok()
+    assert (told["decision"]["message"], words in told["model_text"]) == (words, True)
+    assert not tool.attempt(waiting)
+
+
+@pytest.mark.parametrize(
+    "words", ["", " ", "...", "\u200b\u200b\u200b", "\u2800\u3164\u2800", "\u202e\u2066\u00ad", " - "]
+)
+def test_b14_what_nobody_can_read_is_no_reason(agent: AgentHttp, reviewer: PersonHttp, words: str) -> None:
+    (waiting,) = agent.pause(agent.run()["id"], call()).ok(201)["tool_calls"]
+    refused = reviewer.decide(waiting, "reject", message=words)
+    assert (refused.status, refused.json["errors"][0]["path"]) == (422, "/message")
+    assert agent.get(f"/tool-calls/{waiting['id']}").ok()["state"] == "waiting"

@@ -70,7 +70,7 @@ def test_a_form_that_is_none_of_the_request_is_not_opened(cast: Cast, as_: As) -
 
 def test_after_an_error_the_field_has_the_focus_and_boxes_stay_ticked(cast: Cast, as_: As) -> None:
     row = waiting(cast.support)
-    answer = send(as_(cast.bob), row, "reject", message="no").content.decode()
+    answer = send(as_(cast.bob), row, "reject", message="...").content.decode()
     assert focused(answer) == ["n1"]
     answer = send(as_(cast.bob), row, "respond", value="{oops", value_json="1").content.decode()
     assert focused(answer) == ["v1"]
@@ -105,7 +105,7 @@ def test_go_back_keeps_raw_json_and_what_was_read(cast: Cast, as_: As) -> None:
 
 def test_links_of_an_answered_form_lead_to_the_request(cast: Cast, as_: As) -> None:
     row = waiting(cast.support)
-    answer = send(as_(cast.bob), row, "reject", message="no").content.decode()
+    answer = send(as_(cast.bob), row, "reject", message="...").content.decode()
     assert 'href="?' not in answer
     assert f'href="{path_of(row)}?mode=ask"' in answer
 

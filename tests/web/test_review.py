@@ -132,7 +132,7 @@ def test_approve(cast: Cast, as_: As) -> None:
 def test_reject_needs_words_that_the_agent_can_act_on(cast: Cast, as_: As) -> None:
     row = waiting(cast.support)
     client = as_(cast.bob)
-    answer = send(client, row, "reject", message="no")
+    answer = send(client, row, "reject", message="...")
     assert answer.status_code == 422
     assert "at least one sentence" in answer.content.decode()
     assert state(row) == "pending"

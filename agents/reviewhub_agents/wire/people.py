@@ -70,9 +70,7 @@ class DecideBody(Wire):
     digest: Digest
     changes: Changes = []
     value: Json = None
-    message: Text = Field(
-        default="", description="What the agent is told. A rejection needs at least one sentence here."
-    )
+    message: Text = Field(default="", description="What the agent is told. A rejection says something here.")
     note: Text = ""
     reason: Annotated[str, Field(max_length=80)] = Field(
         default="",

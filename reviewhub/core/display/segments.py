@@ -142,6 +142,11 @@ def hidden_in(text: str) -> int:
     )
 
 
+def says_something(text: str) -> bool:
+    """Whether `text` has a letter, a digit or a sign that a reader can see: marks and white space say nothing."""
+    return any(unicodedata.category(char)[0] in "LNS" and char not in BLANKS for char in text)
+
+
 def _plain(part: Segment) -> str:
     if part.kind == "control":
         return f"[{part.text}]"
