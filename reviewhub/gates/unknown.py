@@ -69,6 +69,7 @@ def open_unknown(*, locked: Locked, because: str, actor: Actor) -> None:
         shown=shown(tool, arguments_of(call)),
         because=because,
         approved_on=_approved_on(call),
+        was_let_run=not call.ran_without_approval,
     )
     ask_again(locked=locked, asked=asked, because=because, actor=actor)
 

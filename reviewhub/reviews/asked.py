@@ -47,18 +47,26 @@ def approval(
 
 
 def unknown_outcome(
-    *, agent: Agent, tool: Tool, effect: str, shown: Shown, because: str, approved_on: Requirement | None
+    *,
+    agent: Agent,
+    tool: Tool,
+    effect: str,
+    shown: Shown,
+    because: str,
+    approved_on: Requirement | None,
+    was_let_run: bool,
 ) -> Asked:
     """What is asked about a call of unknown outcome: one person of the agent's team says what happened.
 
     Args:
         approved_on: what its approval asked for, if people gave it. Whoever lets it run again needs no less care.
+        was_let_run: whether policy or people had let it run; if nobody had, nobody does by saying what happened.
     """
     needed = Requirement.of_own_team(agent.team.name)
     if approved_on is not None:
         kept = {name: getattr(approved_on, name) for name in ("four_eyes", "sign_in_minutes")}
         needed = needed.model_copy(update=kept)
-    stored = Stored(requirement=needed, teams=(agent.team_id,), text=because)
+    stored = Stored(requirement=needed, teams=(agent.team_id,), text=because, was_let_run=was_let_run)
     return Asked(
         stored=stored,
         sentence=shown.sentence,

@@ -10,6 +10,8 @@ from reviewhub.policies.rules import VERDICTS, Requirement
 
 # The answers to "did it happen?".
 UNKNOWN = ("happened", "did_not_happen", "skip")
+# After "did_not_happen" the call runs, once more: no answer to what nobody had let run.
+UNKNOWN_UNASKED = ("happened", "skip")
 
 
 class StandIn(BaseModel):
@@ -27,6 +29,7 @@ class Stored(BaseModel):
 
     `teams` are those of its stages and `step_teams` those of the steps of its escalation, in their order (None: the
     managers). `stand_ins` are those that steps have added so far, with the stages in which each may decide.
+    `was_let_run`: of a call of unknown outcome, whether policy or people had let it run.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -38,6 +41,7 @@ class Stored(BaseModel):
     policy_version: int = 0
     rule: str = ""
     text: str = ""
+    was_let_run: bool = True
 
     def asked_at(self, turn: int) -> tuple[uuid.UUID, ...]:
         """The teams whose turn this is, each once."""
@@ -47,6 +51,6 @@ class Stored(BaseModel):
     def decisions(self, kind: str) -> tuple[str, ...]:
         """The answers that are possible to a request of this kind; rejecting an approval always is."""
         if kind == "unknown":
-            return UNKNOWN
+            return UNKNOWN if self.was_let_run else UNKNOWN_UNASKED
         allowed = self.requirement.allowed_decisions
         return tuple(verdict for verdict in VERDICTS if verdict in allowed or verdict == "reject")

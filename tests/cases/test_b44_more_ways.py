@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -126,3 +127,43 @@ def test_b44_a_guardrail_asks_for_four_eyes_whatever_the_rule_says(
     Agent.objects.update(owner=None)
     assert reviewer.decide(waiting, "approve", remember=remembered).status == 422
     assert ReviewRequest.objects.get().state == "pending" and not ReviewRequest.objects.get().approvals
+
+
+@pytest.mark.parametrize("tool_name", ["pay", "rh.plan", "nobody_described_it", "never"])
+def test_b44_saying_what_became_of_a_call_that_nobody_let_run_lets_it_run_neither(
+    cast: Cast, agent: AgentHttp, reviewer: PersonHttp, tool: Exec, tool_name: str
+) -> None:
+    """It ran without asking, says the agent, and who knows how it ended: one word is no two approvals."""
+    policy(
+        cast.support,
+        {"name": "Two", "tool": "pay", "action": "require", "approvals": 2},
+        {"name": "Plans", "tool": "rh.plan", "action": "require", "approvals": 2},
+        {"name": "Never", "tool": "never", "action": "deny"},
+    )
+    run = agent.run()["id"]
+    told = {**call(tool_name), "outcome": {"status": "unknown", "error": "No answer."}}
+    if tool_name == "rh.plan":
+        needed = agent.post(f"/runs/{run}/plans", {"steps": [{"id": "a", "title": "A"}]})
+        told["arguments"] = json.loads(needed.json["arguments_text"])
+    (waiting,) = agent.post(f"/runs/{run}/observations", {"tool_calls": [told]}).ok(201)["tool_calls"]
+    waiting["request"] = reviewer.get("/requests").ok()["items"][0]
+    shown = reviewer.get(f"/requests/{waiting['request']['id']}").ok()
+    assert shown["allowed_decisions"] == ["happened", "skip"]
+    assert reviewer.decide(waiting, "did_not_happen").status == 422
+    assert not tool.attempt(waiting)
+    reviewer.decide(waiting, "skip", message="It is not there.").ok()
+    assert not tool.attempt(waiting)
+    assert agent.get(f"/tool-calls/{waiting['id']}").ok()["state"] == "skipped"
+
+
+def test_b44_of_one_that_policy_lets_run_a_person_may_say_that_it_did_not_happen(
+    cast: Cast, agent: AgentHttp, reviewer: PersonHttp, tool: Exec
+) -> None:
+    agent.put("/tools/refund", {"effect": "once"}).ok()
+    policy(cast.support, {"name": "Refunds", "tool": "refund", "action": "allow"})
+    told = {**call(), "outcome": {"status": "unknown", "error": "No answer."}}
+    run = agent.run()["id"]
+    (waiting,) = agent.post(f"/runs/{run}/observations", {"tool_calls": [told]}).ok(201)["tool_calls"]
+    waiting["request"] = reviewer.get("/requests").ok()["items"][0]
+    reviewer.decide(waiting, "did_not_happen").ok()
+    assert tool.attempt(waiting)

@@ -72,7 +72,7 @@ def test_who_needs_no_word_is_asked_for_none(agent: AgentHttp, bob: PersonHttp) 
         bob.decide(one, "approve").ok()
 
 
-@pytest.mark.parametrize("message", [{}, {"message": ""}, {"message": " \n no \n"}])
+@pytest.mark.parametrize("message", [{}, {"message": ""}, {"message": " \n .. \n"}])
 def test_a_rejection_has_words(agent: AgentHttp, bob: PersonHttp, message: dict[str, str]) -> None:
     (one,) = asked(agent, call("note"))
     assert at(bob.decide(one, "reject", **message)) == (422, "invalid", "/message")
