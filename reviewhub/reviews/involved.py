@@ -43,7 +43,7 @@ def involved(row: ReviewRequest, required: Requirement) -> Involved:
 
 
 def names(text: str, address: str) -> bool:
-    """Whether a text that an agent wrote names an e-mail address, however it spells it.
+    """Whether a text that an agent wrote names an e-mail address, or an id, however it spells it.
 
     In wide letters, with a name, quoted, escaped as in a URL, after a sign: as long as it is no part of a longer one.
     """
@@ -76,7 +76,8 @@ def has_hand_in(member_id: UUID, email: str) -> Q:
         author_kind="person",
         author_id=member_id,
     )
-    acts_for = Q(run__on_behalf_of__iregex=rf"(^|{_EDGE}){re.escape(email)}($|{_EDGE})")
+    named = rf"({re.escape(email)}|{member_id})"
+    acts_for = Q(run__on_behalf_of__iregex=rf"(^|{_EDGE}){named}($|{_EDGE})")
     forks = Event.objects.filter(
         workspace_id=OuterRef("workspace_id"),
         subject_id=OuterRef("branch_id"),
@@ -99,4 +100,5 @@ def _acts_for(run: Run) -> frozenset[UUID]:
     if not run.on_behalf_of:
         return frozenset()
     members = Member.objects.filter(workspace_id=run.workspace_id).values_list("pk", "person__email")
-    return frozenset(pk for pk, email in members if names(run.on_behalf_of, email))
+    named = run.on_behalf_of
+    return frozenset(pk for pk, email in members if names(named, email) or names(named, str(pk)))

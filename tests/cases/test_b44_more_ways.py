@@ -89,6 +89,9 @@ def test_b44_who_is_apart_from_it_may_say_that_it_did_not_happen(
         "carol@example.com, bob@example.com",
         "mailto:bob@example.com",
         '"Bob" [bob@example.com]',
+        "MEMBER",
+        "member:MEMBER",
+        "Bob (MEMBER)",
     ],
 )
 def test_b44_however_the_agent_spells_whom_it_acts_for(
@@ -96,7 +99,7 @@ def test_b44_however_the_agent_spells_whom_it_acts_for(
 ) -> None:
     policy(cast.support, EYES)
     waiting = asked(agent)
-    Run.objects.update(on_behalf_of=named)
+    Run.objects.update(on_behalf_of=named.replace("MEMBER", str(cast.bob.pk).upper()))
     assert reviewer.decide(waiting, "approve").code == "forbidden"
 
 
