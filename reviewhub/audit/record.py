@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from reviewhub_agents.canonical import dumps
 
 from reviewhub.audit import kinds
+from reviewhub.audit.insert import insert
 from reviewhub.audit.leaf import SALT_BYTES, leaf_hash, payload_hash
 from reviewhub.audit.models import Event, EventPayload
 from reviewhub.audit.signals import Recorded, event_recorded
@@ -126,7 +127,7 @@ def _write(entry: Entry, sentence: str, at: datetime) -> Event:
     )
     salt = secrets.token_bytes(SALT_BYTES)
     hashed = payload_hash(salt=salt, body=body)
-    event = Event.objects.create(
+    event = Event(
         workspace_id=entry.workspace_id,
         kind=entry.kind,
         at=at,
@@ -136,14 +137,14 @@ def _write(entry: Entry, sentence: str, at: datetime) -> Event:
         tool=_kept(str(getattr(entry.data, "tool", "") or ""))[:MAX_TOOL],
         **_refs(entry),
     )
-    EventPayload.objects.create(
-        event=event,
+    payload = EventPayload(
         salt=salt,
         actor_name=_kept(entry.actor.name)[:MAX_ACTOR_NAME],
         sentence=_kept(sentence),
         body=body,
         arguments=_kept(entry.arguments)[:MAX_ARGUMENTS],
     )
+    insert(event, payload)
     return event
 
 

@@ -106,8 +106,15 @@ def needs_of(caller: MemberCaller) -> Needed:
     )
 
 
-def narrowed(rows: QuerySet[ReviewRequest], filters: Filters) -> QuerySet[ReviewRequest]:
-    """Those of `rows` that the filters let through."""
+def narrowed(
+    rows: QuerySet[ReviewRequest], filters: Filters, *, few: bool = False
+) -> QuerySet[ReviewRequest]:
+    """Those of `rows` that the filters let through.
+
+    Args:
+        few: a search is asked at once which calls it finds, and few of them are named by their ids: no database
+            foresees how rare a word is, and one that takes it for a common one looks through the whole queue.
+    """
     if filters.state != "any":
         rows = rows.filter(state=filters.state)
     if filters.voted_by is not None:
@@ -132,7 +139,7 @@ def narrowed(rows: QuerySet[ReviewRequest], filters: Filters) -> QuerySet[Review
         rows = rows.exclude(snoozed(filters.awake_for))
     if filters.teams:
         rows = rows.filter(named(team_id__in=filters.team_ids))
-    return rows.filter(_text(filters.text)) if filters.text.strip() else rows
+    return rows.filter(_text(filters.text, few=few)) if filters.text.strip() else rows
 
 
 def snoozed(member_id: uuid.UUID) -> Exists:
@@ -141,23 +148,22 @@ def snoozed(member_id: uuid.UUID) -> Exists:
     return Exists(kept.filter(version=OuterRef("version"), until__gt=DbNow()))
 
 
-def _text(text: str) -> Q:
+def _text(text: str, *, few: bool) -> Q:
     text = text.strip()
     bare = text.removeprefix("#")
-    named = _calls_with(text)
+    calls = Words.objects.filter(call_id__isnull=False, words__holds=words_asked(text))
+    named = _if_few(calls.values_list("call_id", flat=True)) if few else calls.values("call_id")
     if not (bare.isascii() and bare.isdecimal() and len(bare) < 18):
         return Q(tool_call_id__in=named)
     number = Q(number=int(bare))
     return number if text.startswith("#") else number | Q(tool_call_id__in=named)
 
 
-def _calls_with(text: str) -> QuerySet[Words, uuid.UUID | None] | list[uuid.UUID | None]:
-    """The calls that hold these words. Few are named by their ids: no database foresees how rare a word is, and one
-    that takes it for a common one looks through the whole queue for it."""
-    rows = Words.objects.filter(call_id__isnull=False, words__holds=words_asked(text))
-    calls = rows.values_list("call_id", flat=True)
-    few = list(calls[: FEW + 1])
-    return few if len(few) <= FEW else calls
+def _if_few(
+    calls: QuerySet[Words, uuid.UUID | None],
+) -> QuerySet[Words, uuid.UUID | None] | list[uuid.UUID | None]:
+    found = list(calls[: FEW + 1])
+    return found if len(found) <= FEW else calls
 
 
 def _called(

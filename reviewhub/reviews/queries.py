@@ -71,7 +71,7 @@ def listed(scope: Scope, *, filters: Filters, cursor: str = "", limit: int = 50)
         Invalid: the cursor is none of this list's.
     """
     rows = (
-        narrowed(visible(scope), filters)
+        narrowed(visible(scope), filters, few=True)
         .select_related("agent__team", "claimed_by__person")
         .prefetch_related("teams")
     )
