@@ -25,6 +25,7 @@ from reviewhub.toolcalls.states import CallState
 from reviewhub.toolcalls.verdict_weight import counting
 from reviewhub.toolcalls.words import call_words
 from reviewhub.tools.models import Tool
+from reviewhub.tools.rules import name_fault
 from reviewhub.tools.see import known, see
 from reviewhub.tools.shown import Shown, shown
 
@@ -69,6 +70,7 @@ def prepare(
             error with its path in the body.
         TooManyWaiting: more requests of the agent would wait than may.
     """
+    _check_names(calls)
     tools = known(agent=agent, names=[call.tool for call in calls])
     asked = [call.call_id for call in calls]
     steps = plan_steps(agent=agent, branch=branch, call_ids=asked) if branch else [""] * len(calls)
@@ -110,6 +112,15 @@ def prepare(
         )
         for one, answer in zip(read, answers, strict=True)
     ]
+
+
+def _check_names(calls: Sequence[wire.ToolCallIn]) -> None:
+    faults = [(at, fault) for at, call in enumerate(calls) if (fault := name_fault(call.tool)) is not None]
+    if faults:
+        errors = [
+            {"path": f"/tool_calls/{at}/tool", "code": "invalid", "message": fault} for at, fault in faults
+        ]
+        raise Invalid(faults[0][1], errors=errors)
 
 
 def asked_again(*, run: Run, agent: Agent, prepared: Sequence[Prepared]) -> list[Prepared]:

@@ -244,3 +244,13 @@ def test_a_result_of_many_values_is_asked_about_by_its_digest(agent: AgentHttp, 
     assert (said.status, said.code) == (409, "approval_needed")
     asked = {"call_id": "end", "tool": "rh.finish", "arguments_text": said.json["arguments_text"]}
     agent.pause(run["id"], asked).ok(201)
+
+
+@pytest.mark.parametrize("name", ["files_delete\n", "rh.nonsense", ""])
+def test_the_name_of_a_tool_is_refused_where_it_stands(agent: AgentHttp, name: str) -> None:
+    run = agent.run()["id"]
+    asked = agent.pause(run, call(), call(tool=name, call_id="second"))
+    ran = {"outcome": {"status": "succeeded"}}
+    told = {"tool_calls": [{**call(), **ran}, {**call(tool=name, call_id="second"), **ran}]}
+    for refusal in (asked, agent.post(f"/runs/{run}/observations", told)):
+        assert (refusal.status, refusal.json["errors"][0]["path"]) == (422, "/tool_calls/1/tool")
