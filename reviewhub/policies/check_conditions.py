@@ -209,23 +209,40 @@ def _expression_errors(text: str, about: list[Described]) -> Iterator[Error]:
     except BadExpression as error:
         yield {"path": "/expression", "code": "bad_expression", "message": f"The expression {error}."}
         return
-    for path in ready.paths:
-        if about and all(unknown_names(tool.schema, [".".join(path)]) for tool in about):
-            yield _unknown("/expression", ".".join(path), about)
-            return
-    failures = [failure for tool in about if (failure := _failure(text, tool))]
-    if about and len(failures) == len(about):
-        yield {"path": "/expression", "code": "wrong_type", "message": failures[0]}
+    unknown = [path for path in map(".".join, ready.paths) if _nowhere(path, about)]
+    yield from (_unknown("/expression", path, about) for path in unknown)
+    seen: list[str] = []
+    for side, written in expressions.sides(text):
+        # What holds a part that fails would fail with it.
+        if not any(one in written for one in seen) and (said := _never_fits(side, written, about)):
+            seen.append(written)
+            yield {"path": "/expression", "code": "wrong_type", "message": said}
 
 
-def _failure(text: str, tool: Described) -> str:
-    """How the expression fails on samples of a tool's arguments because of their types; empty when it does not."""
-    about = dict.fromkeys(("tool", "effect", "agent", "team", "environment"), "x")
+def _nowhere(path: str, about: list[Described]) -> bool:
+    return bool(about) and all(unknown_names(tool.schema, [path]) for tool in about)
+
+
+def _never_fits(side: str, written: str, about: list[Described]) -> str:
+    """How a part of an expression fails because of types on samples of every tool that has what it names; empty when
+    it does not."""
+    named = [".".join(path) for path in expressions.paths_in(side)]
+    having = [tool for tool in about if not unknown_names(tool.schema, named)]
+    failures = [_failure(side, written, tool) for tool in having]
+    return failures[0] if failures and all(failures) else ""
+
+
+def _failure(side: str, written: str, tool: Described) -> str:
+    """How it fails on samples of a tool's arguments: on all with whole numbers, or on all with fractions."""
+    about = dict.fromkeys(expressions.VARIABLES.keys() - {"args"}, "x")
     for whole in (True, False):
-        given = canonical.dumps(sample(tool.tree, whole=whole))
-        said = expressions.run(text, Arguments(given), about)
-        if said.holds is None and "overload" in said.why.lower():
-            return f"Tried on {given[:200]} for {tool.name}: {said.why}."
+        turns = [canonical.dumps(sample(tool.tree, whole=whole, turn=turn)) for turn in range(len(TYPES))]
+        found = {
+            given: expressions.type_failure(side, Arguments(given), about) for given in dict.fromkeys(turns)
+        }
+        if all(found.values()):
+            given, why = next(iter(found.items()))
+            return f"“{written}” fails: {why}. Tried on {given[:200]} for {tool.name}."
     return ""
 
 

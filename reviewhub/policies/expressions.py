@@ -19,7 +19,9 @@ from typing import Any, Final
 from cel_expr_python import cel
 
 from reviewhub.policies.arguments import DOUBLE_STEPS, Arguments, Inexact
+from reviewhub.policies.cel_words import bare, syntax_words, type_words, unread_words
 from reviewhub.policies.conditions import TOO_SLOW, Tested
+from reviewhub.policies.expression_parts import parts
 from reviewhub.policies.model import MAX_EXPRESSION
 
 MOST_BYTES: Final = 8192
@@ -91,7 +93,7 @@ def compiled(text: str) -> Compiled:
     try:
         program = _environment().compile(text)
     except RuntimeError as error:
-        raise BadExpression(_first_line(error)) from error
+        raise BadExpression(syntax_words(str(error))) from error
     if program.return_type() not in (cel.Type.BOOL, cel.Type.DYN):
         raise BadExpression(f"has to be true or false, and is {program.return_type().name().lower()}")
     works = "+" in {value for _, value in tokens} or not TEXT_FUNCTIONS.isdisjoint(_called(tokens))
@@ -148,6 +150,36 @@ def _run(ready: Compiled, arguments: Arguments, about: dict[str, str]) -> Tested
     return Tested(holds, "the expression holds" if holds else "the expression does not hold")
 
 
+def sides(text: str) -> list[tuple[str, str]]:
+    """What of an expression has to come to a value by itself, each with what was written of it (`expression_parts`)."""
+    return parts(_tokens(text), MACROS)
+
+
+def paths_in(text: str) -> tuple[tuple[str, ...], ...]:
+    """The arguments that an expression names, as keys from the outside in."""
+    return _paths(_tokens(text))
+
+
+def type_failure(text: str, arguments: Arguments, about: dict[str, str]) -> str:
+    """How an expression, of whatever type, fails because a value is of the wrong one, in words; empty when it does not.
+
+    For samples: nothing bounds what it costs but the length.
+    """
+    try:
+        found = _compiled_side(text).eval(_activation(arguments, about))
+        if found.type() != cel.Type.ERROR:
+            return ""
+        said = bare(str(found.value()))
+    except RuntimeError as error:
+        said = bare(str(error))
+    return type_words(said)
+
+
+@lru_cache(maxsize=500)
+def _compiled_side(text: str) -> Any:
+    return _environment().compile(text)
+
+
 def _activation(arguments: Arguments, about: dict[str, str]) -> Any:
     """The variables of one call as the engine takes them, made once for all its expressions."""
     if arguments.given is None or arguments.given[0] != about:
@@ -166,7 +198,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None or match.lastgroup == "comment":
-            raise BadExpression(f"has {text[at]!r} at character {at + 1}, which is not taken")
+            raise BadExpression(unread_words(text, at))
         kind = str(match.lastgroup)
         before = text[at - 1 : at]
         # A prefix (raw text, bytes) or a text in three quotes: this reader and the engine could differ on it.
@@ -257,14 +289,8 @@ def _path(tokens: list[tuple[str, str]], at: int) -> tuple[str, ...]:
 
 def _why(error: object) -> str:
     """Why an expression came to no answer, in words that hold no value of an argument: it may be a secret."""
-    text = _first_line(error)
+    text = bare(str(error))
     if text.startswith("Key not found"):
         return "the expression failed: an argument that it names is missing"
     told = text.startswith(("No matching overloads", "integer overflow", "divide by zero", "modulus by zero"))
     return f"the expression failed: {text}" if told else "the expression failed"
-
-
-def _first_line(error: object) -> str:
-    text = re.sub(r"^[A-Z_]+: ", "", str(error).splitlines()[0] if str(error) else "")
-    text = re.sub(r"^ERROR: <input>:\d+:(\d+): ", r"at character \1: ", text)
-    return re.sub(r" \[[A-Z_]+\]$", "", text)[:200]

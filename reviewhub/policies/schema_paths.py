@@ -48,32 +48,44 @@ def values_at(schema: Any, keys: Sequence[str]) -> list[Any] | None:
     return schema["enum"] if isinstance(schema.get("enum"), list) else None
 
 
-def sample(schema: Any, *, whole: bool, depth: int = 0) -> Any:
-    """A value that the schema takes, as far as that is easily told. `whole`: with whole numbers where it can."""
+def sample(schema: Any, *, whole: bool, turn: int = 0, depth: int = 0) -> Any:
+    """A value that the schema takes, as far as that is easily told.
+
+    Args:
+        whole: with whole numbers where it can.
+        turn: which of several types, or of several values listed, it takes where there are some.
+    """
     if not isinstance(schema, dict):
         return "1"
-    for key in ("const", "default"):
-        if key in schema:
-            return schema[key]
+    if "const" in schema:
+        return schema["const"]
+    if "default" in schema and turn == 0:
+        return schema["default"]
     for key in ("enum", "examples"):
         if isinstance(schema.get(key), list) and schema[key]:
-            return schema[key][0]
+            return _nth(schema[key], turn)
     kinds = _types(schema)
-    if "properties" in schema or kinds == {"object"}:
-        return _sample_object(schema, whole, depth)
-    if kinds == {"array"}:
-        return [sample(schema.get("items", {}), whole=whole, depth=depth + 1)] if depth < _DEEPEST else []
-    kind = next((kind for kind in TYPES if kind in kinds), "string")
+    kind = "object" if "properties" in schema else _nth([one for one in TYPES if one in kinds], turn)
+    if kind == "object":
+        return _sample_object(schema, whole, turn, depth)
+    if kind == "array":
+        items = schema.get("items", {})
+        return [sample(items, whole=whole, turn=turn, depth=depth + 1)] if depth < _DEEPEST else []
     if kind == "string":
         return _FORMATS.get(str(schema.get("format")), "1")
-    return 1 if kind == "number" and whole else _SAMPLES.get(kind, {})
+    return 1 if kind == "number" and whole else _SAMPLES.get(str(kind), {})
 
 
-def _sample_object(schema: dict[str, Any], whole: bool, depth: int) -> dict[str, Any]:
+def _nth(given: Sequence[Any], at: int) -> Any:
+    """The one at a place, from the first again behind the last one; a text where there is none."""
+    return given[at % len(given)] if given else "string"
+
+
+def _sample_object(schema: dict[str, Any], whole: bool, turn: int, depth: int) -> dict[str, Any]:
     properties = schema.get("properties")
     if not isinstance(properties, dict) or depth >= _DEEPEST:
         return {}
-    return {name: sample(part, whole=whole, depth=depth + 1) for name, part in properties.items()}
+    return {name: sample(part, whole=whole, turn=turn, depth=depth + 1) for name, part in properties.items()}
 
 
 def _types(schema: Any) -> frozenset[str]:

@@ -84,7 +84,7 @@ def test_what_the_schema_allows(fields: dict[str, Any]) -> None:
         ({"expression": "args.amout > 5"}, "/expression", "unknown_path", "amout"),
         ({"expression": "args.note > 5"}, "/expression", "wrong_type", "Tried on"),
         ({"expression": "args.amount * 1.1 > 5.0"}, "/expression", "wrong_type", "Tried on"),
-        ({"expression": "args.amount >"}, "/expression", "bad_expression", "Syntax error"),
+        ({"expression": "args.amount >"}, "/expression", "bad_expression", "cannot be read"),
     ],
 )
 def test_what_it_does_not(fields: dict[str, Any], path: str, code: str, said: str) -> None:
@@ -153,3 +153,81 @@ def test_publishing_refuses_it_and_stores_nothing(agent: Any, put_in_force: Publ
     assert refused.value.errors[0]["path"] == "/rules/1/when/0/path"
     assert not PolicyVersion.objects.exists()
     put_in_force(bad | when("amount", "is_over", 5))
+
+
+SIDES = [
+    ("args.amount < '1000' && args.note.startsWith('DE')", "args.amount < '1000'"),
+    ("args.note.startsWith('DE') && args.amount < '1000'", "args.amount < '1000'"),
+    ("args.note == 'x' || args.amount < '1000'", "args.amount < '1000'"),
+    ("!(args.fast || (args.fast ? args.amount > 'x' : args.note == 'a'))", "args.amount > 'x'"),
+    ("(args.fast ? args.amount : args.note) > 5", "(args.fast ? args.amount : args.note) > 5"),
+    ("args.fast && size([1, args.fast ? args.note : args.amount]) > 1 && args.note > 1", "args.note > 1"),
+    ("args.items.exists(i, i.sku == 'a' && i.sku > 5)", "i.sku > 5"),
+    ("size(args.items.filter(i, i.sku.startsWith('a') || i.sku < 3)) > 2", "i.sku < 3"),
+    ("args.fast && args.amount", "args.amount"),
+    ("args.fast ? args.amount > 5 : args.note", "args.note"),
+    ("args.fast || args['amount'] == '5'", "args['amount'] == '5'"),
+    ("args.fast || args.note in [1, 2]", "args.note in [1, 2]"),
+    ("args.fast || args.amount.startsWith('x')", "args.amount.startsWith('x')"),
+    ("args.fast || -args.note > 1", "-args.note > 1"),
+    ("args.fast && {'a': args.note > 1}['a']", "args.note > 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "part"), SIDES)
+def test_each_side_of_an_expression_is_tried_by_itself(text: str, part: str) -> None:
+    """`&&` and `||` take no notice of a side that fails where the other decides: on a sample it mostly does."""
+    found = wrong([REFUND], expression=text)
+    assert [(path, code) for path, code, _ in found] == [("/expression", "wrong_type")]
+    assert f"“{part}” fails: " in found[0][2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "args.amount == 5 || args.amount == 5.5 || args.amount == -5",
+        "has(args.note) && args.note.matches('a+') && args.note.contains('&& (')",
+        "args.fast == true && args.note != null && args.note in ['a', 'b']",
+        "type(args.either) == int && args.either > 5 || type(args.either) == string && args.either == 'x'",
+        "args.maybe != null && args.maybe > 5",
+        "args.open > 5 && args.open.startsWith('x')",
+        "args.fast ? args.amount > 5 : args.note < 'x'",
+        "{'a': args.fast ? 1 : 2}['a'] == 1 && size([args.fast ? 1 : 2, 3]) == 2",
+        "args.items.map(i, i.sku.size() > 1, i.sku + 'x') == ['x'] || plan_step == 'refund'",
+    ],
+)
+def test_what_some_call_may_pass_is_taken(text: str) -> None:
+    more = {
+        "either": {"type": ["string", "integer"]},
+        "maybe": {"type": ["number", "null"], "default": None},
+        "open": {"anyOf": [{"type": "string"}, {"type": "number"}]},
+    }
+    schema = {**SCHEMA, "properties": {**SCHEMA["properties"], **more}}  # type: ignore[dict-item]
+    assert wrong([Described("Shop", "refund", canonical.dumps(schema))], expression=text) == []
+
+
+def test_a_part_is_looked_at_for_the_tools_that_have_what_it_names() -> None:
+    mail = Described(
+        "Shop", "mail", canonical.dumps({"type": "object", "properties": {"to": {"type": "string"}}})
+    )
+    both = "tool == 'refund' && args.amount > 5 || tool == 'mail' && args.to == 'x'"
+    assert wrong([REFUND, mail], expression=both) == []
+    ((_, _, said),) = wrong([REFUND, mail], expression=both.replace("> 5", "> '5'"))
+    assert "“args.amount > '5'” fails: “>” cannot take a whole number and a text." in said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("args.amount >", "The expression cannot be read at character 14: it ends there."),
+        ("(args.amount > 1", "cannot be read at character 17: it ends there, and ) is missing."),
+        ("args.fast and args.fast", "at character 11: “and” was found; it is written &&."),
+        ("args.amount = 5", "has “=” at character 13, which is not taken; the same is written ==."),
+        ("amount > 5", "names “amount” at character 1, which it does not know; an argument is args.NAME."),
+        ("'a' < 1", "is wrong at character 5: “<” cannot take a text and a whole number."),
+        ("args.amount 5", "cannot be read at character 13: “5” was found."),
+    ],
+)
+def test_a_fault_of_writing_says_where_it_is_and_what_was_found(text: str, said: str) -> None:
+    ((_, code, message),) = wrong([REFUND], expression=text)
+    assert code == "bad_expression" and message.endswith(said) and "expecting" not in message
