@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
 from typing import cast
 
@@ -9,6 +10,7 @@ from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.core.actors import Actor
 from reviewhub.policies.requirement import VERDICTS, Verdict
 from reviewhub.reviews.assurance import must_sign_in
+from reviewhub.reviews.foresee import foreseen
 from reviewhub.reviews.involved import involved
 from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.requirement import Stored
@@ -45,8 +47,19 @@ class SignOff:
     """Why this reader's answer is not taken; None when it is."""
     in_place_of: str
     """In whose place they would vote, where not in their own."""
+    approvals: int
+    """How many approvals count so far."""
+    with_yours: int
+    """How many count once this reader has approved."""
+    counting: frozenset[uuid.UUID]
+    """The members whose approvals these are; another one's place may be taken already."""
     wants_password: bool
     minutes: int | None
+
+    @property
+    def adds_nothing(self) -> bool:
+        """Whether this reader's approval would count for no more than there is."""
+        return self.with_yours <= self.approvals
 
     @property
     def has_stages(self) -> bool:
@@ -65,7 +78,8 @@ def sign_off(
     """The sign-off of a request, and what stands against its reader's answer of this kind (`mode`)."""
     needed = stored.requirement
     # Of the votes that were read already: one that came since would be told by no name.
-    found = tally(needed, as_votes(votes), version=row.version)
+    cast_votes = as_votes(votes)
+    found = tally(needed, cast_votes, version=row.version)
     names = {vote.member_id: vote.name for vote in votes}
     place = seating(stored=stored, member=caller.member)
     hands = involved(row, needed)
@@ -82,6 +96,9 @@ def sign_off(
             seats=place.seats,
             turn=found.turn,
         )
+    ahead = foreseen(
+        row, needed, caller.member, verdict="approve", votes=cast_votes, hands=hands, seats=place.seats
+    )
     lent = all(seat.of is not None for seat in place.seats)
     lenders = (
         dict.fromkeys(place.lenders[seat.of] for seat in place.seats if seat.of is not None) if lent else {}
@@ -102,6 +119,9 @@ def sign_off(
         # Which answers a request takes is told by the answers that are offered.
         barred=barred if barred is not None and barred.code != "decision_not_allowed" else None,
         in_place_of=" and ".join(lenders),
+        approvals=len(found.approvals),
+        with_yours=len(ahead.approvals),
+        counting=frozenset(found.approvals),
         wants_password=must_sign_in(needed, who),
         minutes=needed.sign_in_minutes,
     )
