@@ -32,6 +32,7 @@ class Around:
     """Everything that is shown with some calls, by call id."""
 
     versions: dict[uuid.UUID, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
+    editors: dict[uuid.UUID, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
     decisions: dict[uuid.UUID, Decision] = field(default_factory=dict)
     grants: dict[uuid.UUID, Grant] = field(default_factory=dict)
     requests: dict[uuid.UUID, ReviewRequest] = field(default_factory=dict)
@@ -118,6 +119,8 @@ def _around(ids: Sequence[uuid.UUID]) -> Around:
     found = Around()
     for version in CallVersion.objects.filter(tool_call_id__in=ids):
         found.versions[version.tool_call_id][version.version] = version.arguments
+        if version.author_kind == "person":
+            found.editors[version.tool_call_id][version.version] = version.author_name
     for decision in Decision.objects.filter(tool_call_id__in=ids).order_by("decided_at", "id"):
         found.decisions[decision.tool_call_id] = decision
     for grant in Grant.objects.filter(tool_call_id__in=ids, state=GrantState.OPEN):
@@ -170,12 +173,14 @@ def _call(call: ToolCall, around: Around) -> wire.ToolCallOut:
         fields["questions"] = [question_out(question, call) for question in around.questions[call.pk]]
     # A call that is asked again has an older decision, which is history and no answer.
     if decision is not None and call.state not in (CallState.WAITING, CallState.UNKNOWN):
-        fields["decision"] = decision_out(decision, versions)
+        editor = around.editors[call.pk].get(decision.version, "")
+        fields["decision"] = decision_out(decision, versions, edited_by=editor)
         fields["model_text"] = model_text(
             type=decision.type,
             tool=call.tool_name,
             by_kind=decision.by_kind,
             by_names=deciders(decision, around.votes[call.pk]),
+            edited_by=editor,
             message=decision.message,
             arguments=versions[decision.version],
             original=versions[1],

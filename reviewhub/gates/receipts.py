@@ -19,7 +19,7 @@ from reviewhub.audit import keys
 from reviewhub.audit.models import Event
 from reviewhub.checkpoints.queries import hash_of
 from reviewhub.reviews.models import Review
-from reviewhub.toolcalls.models import Decision, Grant, ToolCall
+from reviewhub.toolcalls.models import CallVersion, Decision, Grant, ToolCall
 from reviewhub.toolcalls.states import CallState
 
 ENDED = (CallState.SUCCEEDED, CallState.FAILED)
@@ -82,12 +82,21 @@ def _decided(call: ToolCall, decision: Decision) -> dict[str, Any]:
         "decided_at": _time(decision.decided_at),
         "decision": str(decision.pk),
         "displayed": _displayed(decision),
+        "edited_by": _editor(decision),
         "policy_version": decision.policy_version,
         "request": str(decision.request_id) if decision.request_id else None,
         "reviewers": [_voted(review) for review in _reviews(decision)],
         "type": decision.type,
         "version": decision.version,
     }
+
+
+def _editor(decision: Decision) -> dict[str, Any] | None:
+    """Who made the version that was decided on; None for the agent, which proposed the first."""
+    made = CallVersion.objects.filter(tool_call_id=decision.tool_call_id, version=decision.version)
+    for version in made.filter(author_kind="person"):
+        return {"id": str(version.author_id), "name": version.author_name, "version": version.version}
+    return None
 
 
 def _reviews(decision: Decision) -> list[Review]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from reviewhub_agents import canonical
 
 from reviewhub.accounts.admins import lock_member
@@ -35,6 +35,7 @@ from reviewhub.retention.reasons import check_reason
 from reviewhub.retention.scrub import scrub
 from reviewhub.reviews.follow_up import MOST_NAMES
 from reviewhub.reviews.models import Comment, FollowUp, Look, PostReview, Question, Review, ReviewRequest
+from reviewhub.reviews.states import RequestState
 from reviewhub.runs.models import Halt, RetentionRule
 from reviewhub.standing.models import StandingApproval
 from reviewhub.toolcalls.models import CallVersion, Decision
@@ -189,6 +190,10 @@ def _end(member: Member, actor: Actor) -> None:
     decided = Decision.objects.filter(by_kind="person", by_id=row.pk)
     requests = decided.filter(request_id__isnull=False).values("request_id")
     ReviewRequest.objects.filter(pk__in=requests).update(decided_by_name=name)
+    made = CallVersion.objects.filter(
+        author_kind="person", author_id=row.pk, tool_call=OuterRef("tool_call"), version=OuterRef("version")
+    )
+    ReviewRequest.objects.filter(Exists(made), state=RequestState.EDITED).update(edited_by_name=name)
     decided.exclude(by_name=name).update(by_name=name)
     CallVersion.objects.filter(author_kind="person", author_id=row.pk).exclude(author_name=name).update(
         author_name=name

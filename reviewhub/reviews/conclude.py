@@ -19,7 +19,7 @@ from reviewhub.reviews.states import REQUEST_EDGES, RequestState
 from reviewhub.runs.derive import derive
 from reviewhub.runs.states import BranchState
 from reviewhub.toolcalls.locks import Locked
-from reviewhub.toolcalls.models import Decision
+from reviewhub.toolcalls.models import CallVersion, Decision
 from reviewhub.toolcalls.settle import Answer, settle
 from reviewhub.toolcalls.states import CallState
 
@@ -69,6 +69,11 @@ def conclude(
         StaleState, IllegalTransition: somebody else was first, or `where` does not hold.
     """
     at = now()
+    made = (
+        CallVersion.objects.get(tool_call=locked.call, version=request.version)
+        if answer.type == "edit"
+        else None
+    )
     move(
         request,
         to=REQUEST_STATE[answer.type],
@@ -76,6 +81,7 @@ def conclude(
         where=where,
         decided_at=at,
         decided_by_name=answer.by.name,
+        edited_by_name=made.author_name if made else "",
         claimed_by=None,
         claimed_until=None,
     )
@@ -92,6 +98,7 @@ def conclude(
         data=RequestDecided(
             number=request.number,
             type=answer.type,
+            edited_by=made.author_name if made and made.author_id != answer.by.id else "",
             sentence=request.plain_sentence,
             tool=request.tool_name,
             version=request.version,

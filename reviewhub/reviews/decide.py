@@ -305,7 +305,8 @@ def _out(
     if decision is None:
         return wire.DecideOut(state=state, counted=counted, needed=needed, version=row.version)
     versions = dict(CallVersion.objects.filter(tool_call=locked.call).values_list("version", "arguments"))
-    fields: dict[str, Any] = {"decision": decision_out(decision, versions, for_people(schema_of(row)))}
+    told = decision_out(decision, versions, for_people(schema_of(row)), edited_by=row.edited_by_name)
+    fields: dict[str, Any] = {"decision": told}
     if standing is not None:
         fields["standing"] = standing
     return wire.DecideOut(state=state, counted=counted, needed=needed, version=row.version, **fields)

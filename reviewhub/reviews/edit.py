@@ -18,9 +18,9 @@ from reviewhub.core.display.masking import masked_changes
 from reviewhub.core.display.sentence import pack, plain
 from reviewhub.core.errors import Invalid, NotFound, TryAgain
 from reviewhub.core.limits import read_arguments
-from reviewhub.limits.weigh import reserve, weigh
+from reviewhub.limits.weigh import look, reserve, weigh
 from reviewhub.policies.arguments import Arguments, same_at
-from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate, in_force
+from reviewhub.policies.evaluate import CallFacts, Resolved, call_of, evaluate, in_force
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.queries import current_number
 from reviewhub.policies.requirement import Requirement
@@ -30,7 +30,7 @@ from reviewhub.reviews.kinds import RequestChanged
 from reviewhub.reviews.lock import LockedRequest
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.request import RANK, Asked, first_step
-from reviewhub.reviews.requirement import StandIn, Stored
+from reviewhub.reviews.requirement import Held, StandIn, Stored
 from reviewhub.reviews.rules import FIRST_VERSION
 from reviewhub.reviews.share import share
 from reviewhub.reviews.tell_undecided import tell_undecided
@@ -43,6 +43,9 @@ from reviewhub.toolcalls.queries import arguments_of
 from reviewhub.toolcalls.words import call_words
 from reviewhub.tools.models import Tool
 from reviewhub.tools.shown import Shown, shown
+
+EDITED = "edited"
+"""Why a vote is void that was about an earlier version."""
 
 
 class PolicyMoved(TryAgain):
@@ -154,8 +157,9 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
     old = Stored.model_validate_json(row.requirement)
     stored = _within_limits(call, edit) or old
     _check_reach(call, edit.arguments, stored.requirement)
-    stored = stored.model_copy(update={"stand_ins": _kept(old, stored)})
-    voided = row.reviews.filter(voided_at__isnull=True).update(voided_at=now(), voided_because="edited")
+    held = (*old.held_before, Held(version=row.version, rule=old.rule))
+    stored = stored.model_copy(update={"stand_ins": _kept(old, stored), "held_before": held})
+    voided = _void(row)
     _new_version(call, edit, actor)
     known = set(row.teams.values_list("pk", flat=True))
     _update_request(row, edit, stored)
@@ -177,7 +181,10 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
             new_digest=edit.digest,
             changes=edit.changes_told,
             before=edit.before_told,
-            votes_voided=voided,
+            votes_voided=len(voided),
+            voided=voided,
+            rule=stored.rule,
+            rule_before=old.rule,
             sentence=row.plain_sentence,
         ),
         arguments=edit.shown.text,
@@ -191,8 +198,25 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
     return stored
 
 
+def held_then(call: ToolCall, edit: Edit) -> Stored | None:
+    """What would be required of the edited call by policy and its limits just now; nothing is taken. None: nothing is.
+
+    Raises:
+        DeniedByPolicy: a limit denies the call with these arguments.
+    """
+    facts, where = edit.facts, call.run.environment
+    weighing = look(
+        policy=in_force(call.workspace_id).policy,
+        agent=call.agent,
+        call=call_of(facts, agent=call.agent, environment=where, tools=frozenset()),
+        answer=edit.answer,
+        again=call.pk,
+    )
+    return _required_by(weighing.answer, edit, effect=call.effect)
+
+
 def _within_limits(call: ToolCall, edit: Edit) -> Stored | None:
-    """What is required by policy and its limits; the call takes its new part of them. None: nothing is."""
+    """The same, on a locked call, which takes its new part of the limits."""
     (weighing,) = weigh(
         agent=call.agent,
         environment=call.run.environment,
@@ -200,20 +224,32 @@ def _within_limits(call: ToolCall, edit: Edit) -> Stored | None:
         policy=in_force(call.workspace_id).policy,
         again=call.pk,
     )
-    answer = weighing.answer
+    found = _required_by(weighing.answer, edit, effect=call.effect)
+    reserve(call=call, takes=weighing.within, at=now())
+    return found
+
+
+def _required_by(answer: Resolved, edit: Edit, *, effect: str) -> Stored | None:
     if answer.action == "deny":
         raise DeniedByPolicy(f"Policy denies the call with these arguments. {answer.text}")
-    reserve(call=call, takes=weighing.within, at=now())
     if answer is edit.answer or answer.action != "require":
         return edit.asked.stored if edit.asked else None
     asked = approval(
         answer=answer,
         tool=edit.tool,
-        effect=call.effect,
+        effect=effect,
         shown=edit.shown,
         failed_checks=len(edit.facts.failed_checks),
     )
     return asked.stored
+
+
+def _void(row: ReviewRequest) -> list[str]:
+    """Earlier votes count no more; whose they were, the oldest first."""
+    rows = row.reviews.filter(voided_at__isnull=True)
+    names = list(rows.order_by("created_at", "id").values_list("name", flat=True))
+    rows.update(voided_at=now(), voided_because=EDITED)
+    return names
 
 
 def _new_version(call: ToolCall, edit: Edit, actor: Actor) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from reviewhub.audit.kinds import Payload, kind
 
 WISHES = {"edit": "change and approve", "respond": "answer in place of"}
@@ -17,6 +19,19 @@ DEEDS = {
     "did_not_happen": "said that #{number} did not happen",
     "skip": "went on without an answer to #{number}",
 }
+
+
+def edit_brings(before: str, after: str, voided: Sequence[str]) -> list[str]:
+    """What an edit brings beside the new version, each in words: another rule, and votes that count no more."""
+    found = []
+    if before != after:
+        was = f"no longer {before}" if before else "before by none"
+        found.append(f"by {f'rule {after}' if after else 'no rule'} now, {was}")
+    if voided:
+        many = len(voided) > 1
+        whose = " and ".join(filter(None, [", ".join(voided[:-1]), voided[-1]]))
+        found.append(f"the vote{'s' * many} of {whose} {'are' if many else 'is'} void")
+    return found
 
 
 @kind("request.opened", says="Request #{number} opened: {sentence}")
@@ -102,8 +117,11 @@ class RequestVoted(Payload):
 
 @kind("request.decided", says="{actor} {deed}: {sentence}")
 class RequestDecided(Payload):
+    """`edited_by` made the version that was approved, where that is somebody else than who approved it last."""
+
     number: int
     type: str
+    edited_by: str = ""
     sentence: str
     tool: str
     version: int
@@ -118,12 +136,17 @@ class RequestDecided(Payload):
     @property
     def deed(self) -> str:
         """What they did, with the number in its place."""
+        if self.edited_by:
+            return f"approved #{self.number} as changed by {self.edited_by}"
         return DEEDS[self.type].format(number=self.number)
 
 
-@kind("request.changed", says="{actor} changed the arguments of #{number}{about}")
+@kind("request.changed", says="{actor} changed the arguments of #{number}{about}{then}")
 class RequestChanged(Payload):
-    """`changes` made the new arguments, `before` says what stood there: the changes that would lead back."""
+    """`changes` made the new arguments, `before` says what stood there: the changes that would lead back.
+
+    `rule` holds the new version and `rule_before` held the old one; `voided` are those whose votes count no more.
+    """
 
     number: int
     version: int
@@ -132,7 +155,15 @@ class RequestChanged(Payload):
     changes: str
     before: str = ""
     votes_voided: int
+    voided: list[str] = []
+    rule: str = ""
+    rule_before: str = ""
     sentence: str = ""
+
+    @property
+    def then(self) -> str:
+        """What came of it: another rule, and votes that are void."""
+        return "".join(f"; {one}" for one in edit_brings(self.rule_before, self.rule, self.voided))
 
     @property
     def about(self) -> str:

@@ -77,7 +77,10 @@ def check_open(row: ReviewRequest) -> None:
         check_not_erased(row)
         if row.state == RequestState.EXPIRED:
             raise Expired(**final_facts(row))
-        raise AlreadyDecided(f"{row.decided_by_name} already decided this: {row.state}.", **final_facts(row))
+        how = row.state
+        if row.edited_by_name not in ("", row.decided_by_name):
+            how = f"approved as changed by {row.edited_by_name}"
+        raise AlreadyDecided(f"{row.decided_by_name} already decided this: {how}.", **final_facts(row))
     if not ReviewRequest.objects.filter(IN_TIME, pk=row.pk).exists():
         raise Expired(state=row.state, deadline_at=time_text(row.deadline_at) if row.deadline_at else None)
 
@@ -110,6 +113,7 @@ def final_facts(row: ReviewRequest) -> dict[str, Any]:
     return {
         "state": row.state,
         "by": row.decided_by_name,
+        **({"edited_by": row.edited_by_name} if row.edited_by_name else {}),
         "decided_at": time_text(row.decided_at) if row.decided_at else None,
         "version": row.version,
     }

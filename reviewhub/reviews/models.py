@@ -76,6 +76,8 @@ class ReviewRequest(Stateful):
     claimed_by = models.ForeignKey(Member, null=True, on_delete=models.SET_NULL, related_name="+")
     claimed_until = models.DateTimeField(null=True)
     decided_by_name = models.CharField(max_length=200, blank=True)
+    # Who made the version that was approved, of one that was edited; the last vote may be somebody else's.
+    edited_by_name = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     decided_at = models.DateTimeField(null=True)
 
@@ -91,6 +93,9 @@ class ReviewRequest(Stateful):
                 name="request_decided_at",
             ),
             models.CheckConstraint(condition=Q(state__in=RequestState.values), name="request_state"),
+            models.CheckConstraint(
+                condition=Q(state="edited") | Q(edited_by_name=""), name="request_edited_by"
+            ),
             models.CheckConstraint(
                 condition=Q(kind="approval") | Q(deadline_at__isnull=True),
                 name="request_unknown_never_expires",

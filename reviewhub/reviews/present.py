@@ -6,7 +6,7 @@ takes a `Reading` that says which of the two it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -83,7 +83,7 @@ def request_detail(row: ReviewRequest) -> wire.RequestDetail:
         fields["parameters"] = canonical.reread(tool.schema)
     decision = one_or_none(Decision.objects.filter(request_id=row.pk))
     if decision is not None:
-        fields["decision"] = decision_out(decision, versions, read)
+        fields["decision"] = decision_out(decision, versions, read, edited_by=row.edited_by_name)
     return wire.RequestDetail(**fields)
 
 
@@ -115,6 +115,8 @@ def _row(row: ReviewRequest) -> dict[str, Any]:
         fields |= {"claimed_by": row.claimed_by.person.name, "claimed_until": row.claimed_until}
     if row.decided_at:
         fields |= {"decided_at": row.decided_at, "decided_by": row.decided_by_name}
+    if row.edited_by_name:
+        fields["edited_by"] = row.edited_by_name
     return fields
 
 
@@ -175,8 +177,15 @@ def comment_out(comment: Comment) -> wire.CommentOut:
     )
 
 
-def decision_out(decision: Decision, versions: dict[int, str], read: Reading = AS_SENT) -> wire.DecisionOut:
-    """A decision; an allowing one carries the arguments that it is about, for the agent the exact ones."""
+def decision_out(
+    decision: Decision, versions: Mapping[int, str], read: Reading = AS_SENT, *, edited_by: str = ""
+) -> wire.DecisionOut:
+    """A decision; an allowing one carries the arguments that it is about, for the agent the exact ones.
+
+    Args:
+        versions: the arguments of all versions of the call.
+        edited_by: who made the version that was decided on, where a person did.
+    """
     fields: dict[str, Any] = {
         "type": decision.type,
         "by": wire.By(
@@ -189,6 +198,8 @@ def decision_out(decision: Decision, versions: dict[int, str], read: Reading = A
     }
     if decision.type in ("approve", "edit"):
         fields["arguments"] = read.value(versions[decision.version])
+    if edited_by:
+        fields["edited_by"] = edited_by
     if decision.value is not None:
         fields["value"] = read.value(decision.value)
     return wire.DecisionOut(**fields)

@@ -24,12 +24,22 @@ class StandIn(BaseModel):
     stages: tuple[int, ...]
 
 
+class Held(BaseModel):
+    """What held a version of a call before an edit: its rule, empty where none let it run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: int
+    rule: str
+
+
 class Stored(BaseModel):
     """The requirement that policy named, the teams that may decide, and why people are asked.
 
     `teams` are those of its stages and `step_teams` those of the steps of its escalation, in their order (None: the
     managers). `stand_ins` are those that steps have added so far, with the stages in which each may decide.
-    `was_let_run`: of a call of unknown outcome, whether policy or people had let it run.
+    `was_let_run`: of a call of unknown outcome, whether policy or people had let it run. `held_before` says which rule
+    held each version that an edit took the place of, the oldest first.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,6 +52,11 @@ class Stored(BaseModel):
     rule: str = ""
     text: str = ""
     was_let_run: bool = True
+    held_before: tuple[Held, ...] = ()
+
+    def rule_of(self, version: int) -> str | None:
+        """The rule that held a version before an edit; None where that was not written down."""
+        return next((one.rule for one in self.held_before if one.version == version), None)
 
     def asked_at(self, turn: int) -> tuple[uuid.UUID, ...]:
         """The teams whose turn this is, each once."""

@@ -35,6 +35,14 @@ WORDS = {
 }
 
 
+def ended_by(state: str, who: str, editor: str) -> str:
+    """How a request ended and by whom, in words: who edited it is not always who approved it last."""
+    word = state.replace("_", " ")
+    if not who:
+        return word
+    return f"edited by {editor}, approved by {who}" if editor not in ("", who) else f"{word} by {who}"
+
+
 @dataclass(frozen=True)
 class Row:
     """A line of the queue."""
@@ -108,7 +116,9 @@ class Row:
     def outcome(self) -> tuple[str, str, str]:
         """Tone, icon and words of a decided row."""
         tone, icon, word = WORDS[RequestState(self.request.state)]
-        who = self.request.decided_by_name
+        who, editor = self.request.decided_by_name, self.request.edited_by_name
+        if editor not in ("", who):
+            return tone, icon, f"{editor} {word}, {who} approved"
         return tone, icon, word if self.request.state == RequestState.EXPIRED else f"{who} {word}"
 
     @property

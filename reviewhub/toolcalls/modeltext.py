@@ -20,6 +20,7 @@ def model_text(
     message: str,
     arguments: str,
     original: str,
+    edited_by: str = "",
     value: str | None = None,
     allowed: bool = False,
     has_votes: bool = False,
@@ -31,13 +32,19 @@ def model_text(
         by_kind, by_names: who decided; several people where several approvals were needed.
         message: their words for the model, as they wrote them.
         arguments, original: JSON texts of the version decided on and of the first one.
+        edited_by: who made the version decided on, where a person did; others may have approved it.
         value: JSON text of a `respond` or `happened`.
         allowed: whether the call may run; only `expire` needs it.
         has_votes: whether somebody approved before the deadline, and not enough did; only `expire` needs it.
     """
-    head = _head(
-        type, tool, _who(by_kind, by_names), value, allowed, has_votes, whom=_whom(by_kind, by_names)
-    )
+    others = [name for name in by_names if name != edited_by]
+    if type == "edit" and edited_by and others:
+        approved = _inside(_who(by_kind, others))
+        head = f"The reviewer {edited_by} changed the arguments of {tool}, and {approved} approved the changed call."
+    else:
+        head = _head(
+            type, tool, _who(by_kind, by_names), value, allowed, has_votes, whom=_whom(by_kind, by_names)
+        )
     edited = original != arguments and type in ("approve", "edit", "happened", "did_not_happen")
     return "\n".join(
         part
@@ -87,7 +94,11 @@ def _whom(kind: str, names: Sequence[str]) -> str:
     """Who ended it, inside of a sentence. That needs nobody's vote: whoever did it need not be a reviewer."""
     if kind == "person":
         return " and ".join(name for name in names if name) or "a person"
-    who = _who(kind, names)
+    return _inside(_who(kind, names))
+
+
+def _inside(who: str) -> str:
+    """The same inside of a sentence."""
     return f"{who[0].lower()}{who[1:]}"
 
 

@@ -11,10 +11,21 @@ from reviewhub.core.display.changed import Differences, differences
 from reviewhub.core.display.sentence import pack
 from reviewhub.core.display.write_only import write_only_paths
 from reviewhub.reviews.assurance import word_needed
-from reviewhub.reviews.edit import prepare
+from reviewhub.reviews.edit import held_then, prepare
 from reviewhub.reviews.foresee import foresee
 from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.requirement import Stored
 from reviewhub.web.evidence import Evidence
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleTurn:
+    """Another rule, or the same that asks others: what an edit comes to be held by, and what held it."""
+
+    before: str
+    after: str
+    asked: tuple[tuple[str, int], ...]
+    """The teams whose approvals it needs then, in their turns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +38,8 @@ class Confirmation:
     changes: Differences
     approvals: int
     needed: int
+    turn: RuleTurn | None = None
+    """Which rule holds the edited call, where it is another one or asks other people."""
 
     @property
     def runs(self) -> bool:
@@ -55,7 +68,7 @@ def confirmation(row: ReviewRequest, shown: Evidence, body: wire.DecideBody, mem
             needed=row.approvals_needed,
         )
     edit = prepare(request_id=row.pk, body=body)
-    stored = edit.asked.stored if edit.asked else shown.requirement
+    stored = held_then(row.tool_call, edit) or shown.requirement
     needed = stored.requirement
     secret = shown.secret_paths | write_only_paths(shown.tool.schema if shown.tool else "", edit.arguments)
     sentence = pack(edit.shown.sentence)
@@ -66,4 +79,12 @@ def confirmation(row: ReviewRequest, shown: Evidence, body: wire.DecideBody, mem
         changes=differences(shown.text, edit.arguments, secret_paths=secret),
         approvals=len(foresee(row, stored, member, verdict="edit").approvals),
         needed=needed.approvals,
+        turn=_turn(shown.requirement, stored),
     )
+
+
+def _turn(old: Stored, new: Stored) -> RuleTurn | None:
+    if (old.rule, old.requirement.stages) == (new.rule, new.requirement.stages):
+        return None
+    asked = tuple((stage.team, stage.approvals) for stage in new.requirement.stages)
+    return RuleTurn(before=old.rule, after=new.rule, asked=asked)

@@ -18,10 +18,12 @@ from reviewhub.gates.explain import explain_call
 from reviewhub.hosting.unreadable import unreadable
 from reviewhub.insights.note_opening import note_opening
 from reviewhub.reviews.deciders import deciders
+from reviewhub.reviews.edit import EDITED
 from reviewhub.reviews.hand_over import colleagues
 from reviewhub.reviews.holder import holder
+from reviewhub.reviews.kinds import edit_brings
 from reviewhub.reviews.look import lookers
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.models import Review, ReviewRequest
 from reviewhub.reviews.queries import by_number, has_answered, neighbours, newest_event
 from reviewhub.reviews.reasons import reasons_of
 from reviewhub.reviews.requirement import Stored
@@ -312,7 +314,7 @@ def _handing(row: ReviewRequest, shown: Evidence, caller: MemberCaller, at: date
 def _answer_state(row: ReviewRequest, signoff: SignOff, *, voted: bool) -> str:
     """All that the form says beside what is typed: it changes when votes do, and when the reader's turn comes."""
     barred = signoff.barred.code if signoff.barred else "free"
-    return f"{barred}-{int(voted)}-{row.approvals}-{row.approvals_needed}"
+    return f"{barred}-{int(voted)}-{row.approvals}-{signoff.with_yours}-{row.approvals_needed}"
 
 
 def _has_approved(caller: MemberCaller, row: ReviewRequest, shown: Evidence) -> bool:
@@ -328,7 +330,7 @@ def _ending(row: ReviewRequest, shown: Evidence) -> dict[str, Any]:
     last = decisions[-1] if decisions else None
     return {
         "decision": mine,
-        "deciders": deciders(mine, shown.counted) if mine else [],
+        "deciders": _approvers(row, deciders(mine, shown.counted)) if mine else [],
         "said": last if last and last.type == DecisionType.HAPPENED else None,
         "is_run_over": row.branch.state not in OPEN_BRANCH,
         "others_wait": row.tool_call.pause.open_calls if row.tool_call.pause else 0,
@@ -336,12 +338,14 @@ def _ending(row: ReviewRequest, shown: Evidence) -> dict[str, Any]:
     }
 
 
+def _approvers(row: ReviewRequest, names: list[str]) -> list[str]:
+    """Who decided; of a version that one made and others approved, those others."""
+    return [name for name in names if name != row.edited_by_name] or names
+
+
 def _deeds(row: ReviewRequest, shown: Evidence) -> list[Deed]:
     """What happened to the request, the newest first."""
-    why = f"by rule {shown.requirement.rule}" if shown.requirement.rule else "because no rule lets it run"
-    if row.kind == ReviewRequest.Kind.UNKNOWN:
-        why = "because nobody knows whether it happened"
-    found = [Deed(row.created_at, row.agent_name, "gate", f"paused {why}")]
+    found = [Deed(row.created_at, row.agent_name, "gate", f"paused {_why_paused(row, shown)}".rstrip())]
     for vote in shown.votes:
         void = f" (void: {vote.voided_because})" if vote.voided_at else ""
         place = f" in the place of {vote.in_place_of}" if vote.in_place_of else ""
@@ -350,7 +354,7 @@ def _deeds(row: ReviewRequest, shown: Evidence) -> list[Deed]:
                 vote.created_at,
                 vote.name,
                 "",
-                f"{did(vote.verdict)}{place}{void}",
+                f"{did(vote.verdict)}{_brought(vote, shown)}{place}{void}",
                 vote.message or vote.note,
             )
         )
@@ -360,7 +364,37 @@ def _deeds(row: ReviewRequest, shown: Evidence) -> list[Deed]:
         if question.answered_at is not None:
             found.append(Deed(question.answered_at, row.agent_name, "bot", "answered", question.answer or ""))
     if row.decided_at is not None:
-        found.append(
-            Deed(row.decided_at, row.decided_by_name, "gate", f"closed it: {row.state.replace('_', ' ')}")
-        )
+        found.append(Deed(row.decided_at, row.decided_by_name, "gate", f"closed it: {_how_closed(row)}"))
     return sorted(found, key=lambda deed: deed.at, reverse=True)
+
+
+def _why_paused(row: ReviewRequest, shown: Evidence) -> str:
+    """Why it was held when it was opened, whatever edits have brought since; empty where that was not written down."""
+    if row.kind == ReviewRequest.Kind.UNKNOWN:
+        return "because nobody knows whether it happened"
+    stored = shown.requirement
+    is_edited = any(one.version > 1 and one.created_at > row.created_at for one in shown.versions)
+    if is_edited and not stored.held_before:
+        return ""
+    rule = stored.held_before[0].rule if stored.held_before else stored.rule
+    return f"by rule {rule}" if rule else "because no rule lets it run"
+
+
+def _brought(vote: Review, shown: Evidence) -> str:
+    """What an edit brought: which version, another rule, and the votes that it made void."""
+    if vote.verdict != "edit":
+        return ""
+    stored, before = shown.requirement, shown.requirement.rule_of(vote.version - 1)
+    after = stored.rule_of(vote.version)
+    after = stored.rule if after is None else after
+    void = [
+        one.name for one in shown.votes if (one.version, one.voided_because) == (vote.version - 1, EDITED)
+    ]
+    told = edit_brings(after if before is None else before, after, void)
+    return f", version {vote.version}" + "".join(f"; {one}" for one in told)
+
+
+def _how_closed(row: ReviewRequest) -> str:
+    if row.edited_by_name not in ("", row.decided_by_name):
+        return f"approved {row.edited_by_name}’s version {row.version}"
+    return row.state.replace("_", " ")

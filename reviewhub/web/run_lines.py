@@ -18,6 +18,7 @@ from reviewhub.checkpoints.outline import Span, outline
 from reviewhub.checkpoints.queries import Gone, Kind, in_run, kinds_of
 from reviewhub.plans.models import PlanVersion
 from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.rows import ended_by
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.states import OPEN_BRANCH, BranchState
 from reviewhub.toolcalls.models import ToolCall
@@ -85,7 +86,8 @@ class Gate:
     number: int
     sentence: str
     state: str
-    by: str
+    ended: str
+    """How it ended and by whom."""
 
 
 @dataclass(frozen=True)
@@ -229,12 +231,12 @@ def _gates(run: Run) -> dict[uuid.UUID, Gate]:
     """The newest checkpoints at which people were asked; of several calls there, one that waits, else the first."""
     rows = ReviewRequest.objects.filter(run=run, tool_call__checkpoint__isnull=False).order_by("-number")
     told = rows.annotate(at=F("tool_call__checkpoint_id")).values_list(
-        "at", "number", "plain_sentence", "state", "decided_by_name"
+        "at", "number", "plain_sentence", "state", "decided_by_name", "edited_by_name"
     )
     found: dict[uuid.UUID, Gate] = {}
-    for at, number, sentence, state, by in told[:GATES]:
+    for at, number, sentence, state, by, editor in told[:GATES]:
         if at not in found or found[at].state != "pending":
-            found[at] = Gate(number, sentence, state, by)
+            found[at] = Gate(number, sentence, state, ended_by(state, by, editor))
     return found
 
 

@@ -143,6 +143,7 @@ OTHERWISE = {
     "accounts.Person.name": "the account itself",
     "audit.EventPayload.actor_name": "erased with the entry's words",
     "reviews.ReviewRequest.decided_by_name": "found by the decision",
+    "reviews.ReviewRequest.edited_by_name": "found by the version",
     "toolcalls.Decision.by_name": "found by its id",
     "toolcalls.CallVersion.author_name": "found by its id",
     "reviews.FollowUp.to_names": "several names in one text",

@@ -134,12 +134,16 @@ class By(Wire):
 
 
 class DecisionOut(Wire):
-    """The final answer to a call. `value` is given for respond (any JSON) and happened (the result)."""
+    """The final answer to a call. `value` is given for respond (any JSON) and happened (the result).
+
+    `by` is whose vote was the last; `edited_by` made the version that was decided on, where a person did.
+    """
 
     type: DecisionTypeField
     by: By
     decided_at: Time
     edited: bool = False
+    edited_by: Title | None = None
     arguments: JsonObject | None = None
     value: Json = None
     message: Text = ""

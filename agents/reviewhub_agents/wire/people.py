@@ -250,6 +250,7 @@ class RequestRow(Wire):
     created_at: Time
     decided_at: Time | None = None
     decided_by: Title | None = None
+    edited_by: Title | None = None
 
 
 class RequestList(Wire):
