@@ -65,7 +65,14 @@ def asks(one: Weighed) -> Rule:
         return Rule(name=limit.name, tool="*", action="deny")
     if limit.then == "deny":
         return Rule(name=limit.name, tool="*", action="require")
-    return Rule(name=limit.name, tool="*", action="require", team=limit.team, approvals=limit.approvals)
+    return Rule(
+        name=limit.name,
+        tool="*",
+        action="require",
+        team=limit.team,
+        approvals=limit.approvals,
+        deadline_seconds=limit.deadline_seconds,
+    )
 
 
 def said(units: int) -> str:

@@ -16,8 +16,8 @@ def joined(wanted: Sequence[Requirement], *, least: Sequence[Requirement] = ()) 
     team wants so many approvals in all: the agent's own team is asked for what the named ones leave over.
 
     Args:
-        least: those that cannot say more than how many approvals they want (the last line, limits without a team):
-            that they know no escalation and no second rejection is nobody's wish, so it takes none away.
+        least: those that cannot say more than how many approvals they want, and by when (the last line, limits without
+            a team): that they know no escalation and no second rejection is nobody's wish, so it takes none away.
     """
     asked = (*wanted, *least)
     if not wanted:
@@ -33,7 +33,7 @@ def joined(wanted: Sequence[Requirement], *, least: Sequence[Requirement] = ()) 
     return Requirement(
         stages=stages,
         deny_threshold=min(one.deny_threshold for one in wanted),
-        deadline_seconds=_least(one.deadline_seconds for one in wanted),
+        deadline_seconds=_least(one.deadline_seconds for one in asked),
         on_timeout="deny",
         allowed_decisions=verdicts or ("reject",),
         four_eyes=any(one.four_eyes for one in wanted),

@@ -38,6 +38,7 @@ class Limit(Data):
     then: Literal["require", "deny"] = "require"
     team: Name | None = None
     approvals: Approvals = 1
+    deadline_seconds: Seconds | None = None
 
     @model_validator(mode="after")
     def _a_most_that_can_be_counted(self) -> Self:
@@ -47,7 +48,7 @@ class Limit(Data):
             raise fault("/most", f"most is more than can be counted, {MOST_AMOUNT}")
         if self.sum_of is None and not isinstance(self.most, int):
             raise fault("/most", "without sum_of calls are counted, and most is a whole number of them")
-        given = [name for name in ("team", "approvals") if name in self.model_fields_set]
+        given = [name for name in ("team", "approvals", "deadline_seconds") if name in self.model_fields_set]
         if self.then == "deny" and given:
             raise fault(f"/{given[0]}", f"{given[0]} belongs to then require, not to deny")
         return self
@@ -61,6 +62,11 @@ class Limit(Data):
     def lets_run(self) -> bool:
         """Never: it only holds back."""
         return False
+
+    @property
+    def deadline(self) -> str:
+        """Until when a call that it holds waits, in words; empty for as long as it takes."""
+        return _span(self.deadline_seconds) if self.deadline_seconds is not None else ""
 
     @property
     def maximum(self) -> Decimal:

@@ -11,6 +11,7 @@ from reviewhub.core.keyset import Page
 from reviewhub.policies.cautions import all_cautions
 from reviewhub.policies.difference import difference
 from reviewhub.policies.models import PolicyVersion
+from reviewhub.policies.newly_known import newly_known
 from reviewhub.policies.queries import current
 from reviewhub.policies.reading import parse_policy
 from reviewhub.policies.rules import Policy
@@ -50,6 +51,10 @@ def looked_at(policy: Policy, workspace_id: uuid.UUID) -> dict[str, Any]:
                 layer=one.layer, position=one.position, rule=one.rule, code=one.code, message=one.message
             )
             for one in all_cautions(policy, workspace_id)
+        ],
+        "frees": [
+            wire.FreedOut(agent=one.agent, tool=one.tool, says=one.says)
+            for one in newly_known(policy, workspace_id)
         ],
     }
 

@@ -154,6 +154,10 @@ def unmatched(call: Call, *, because: str = "no rule matches", more: Sequence[st
 def tighten(lower: Answer, asked: Sequence[Rule], call: Call, *, layer: Layer, because: str) -> Answer:
     """`lower` with all that these rules ask for, as if they were guardrails; `because` says what they are in truth."""
     silent = [rule for rule in asked if rule.team is None]
+    if lower.requirement is not None and not lower.is_least:
+        # What a rule asks of the agent's own team is a look of its own: no other team that comes in takes it away.
+        stages = tuple(stage.model_copy(update={"own": False}) for stage in lower.requirement.stages)
+        lower = replace(lower, requirement=lower.requirement.model_copy(update={"stages": stages}))
     found = _tightened(lower, list(enumerate(asked, start=1)), call, silent=silent)
     if found.requirement is None:
         return replace(found, layer=layer, text=because)

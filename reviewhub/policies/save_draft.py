@@ -14,7 +14,7 @@ from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.text import check_text
 from reviewhub.core.transitions import move
-from reviewhub.policies.drafts import DraftChanged, locked_draft
+from reviewhub.policies.drafts import another, locked_draft, open_draft
 from reviewhub.policies.kinds import DraftSaved
 from reviewhub.policies.models import PolicyDraft
 from reviewhub.policies.publish import MAX_NOTE, checked, refuse_unknown_teams
@@ -36,12 +36,12 @@ def save_draft(
 
     Args:
         note: what changes and why, as far as the author knows by now; for whoever publishes.
-        replaces: the draft that the author started from; None where there is none yet.
+        replaces: the draft that the author started from, or says to replace; None where there is none yet.
         base: the number of the version that the author started from; None is the one in force.
 
     Raises:
         Invalid: as for `publish`; a draft that could not be published is not kept.
-        DraftChanged: another draft is there by now.
+        DraftChanged: another draft is there by now; `extra` says its id, author and time.
         NotAnyMore: the author may not edit policy any more.
     """
     check_text(note, path="/note")
@@ -64,7 +64,7 @@ def save_draft(
             with transaction.atomic():
                 draft.save(force_insert=True)
         except IntegrityError as error:
-            raise DraftChanged from error
+            raise another(open_draft(workspace.id)) from error
         digest = "sha256:" + hashlib.sha256(text.encode()).hexdigest()
         record(
             "policy.draft_saved",

@@ -15,6 +15,7 @@ from reviewhub.policies.difference import Change, difference
 from reviewhub.policies.drafts import open_draft
 from reviewhub.policies.file_state import file_state
 from reviewhub.policies.models import PolicyVersion
+from reviewhub.policies.newly_known import newly_known
 from reviewhub.policies.queries import current, history, version
 from reviewhub.policies.reading import parse_policy
 from reviewhub.policies.roll_back import roll_back as roll_back_to
@@ -66,6 +67,7 @@ def _shown(
         "number": latest.number if latest else 0,
         "open_draft": open_draft(caller.workspace_id) if may_edit else None,
         "cautions": all_cautions(rules, caller.workspace_id) if is_live and may_edit else [],
+        "newly_known": newly_known(rules, caller.workspace_id) if may_edit and not is_live else [],
         "may_edit": may_edit,
         "is_live": is_live,
         "file": file_state(caller.member.workspace) if is_live and may_edit else None,

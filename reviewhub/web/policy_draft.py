@@ -20,6 +20,7 @@ from reviewhub.insights.start_backtest import start_backtest
 from reviewhub.policies.cautions import all_cautions
 from reviewhub.policies.discard_draft import discard_draft
 from reviewhub.policies.drafts import open_draft
+from reviewhub.policies.newly_known import newly_known
 from reviewhub.policies.publish_draft import publish_draft
 from reviewhub.policies.queries import current
 from reviewhub.policies.reading import parse_policy
@@ -62,6 +63,7 @@ def _page(request: HttpRequest, caller: MemberCaller, *, status: int = 200, **mo
         "number": latest.number if latest else 0,
         "changes": in_words(before, rules),
         "cautions": all_cautions(rules, caller.workspace_id),
+        "newly_known": newly_known(rules, caller.workspace_id),
         "shadow": shadowed(found),
         "test": report(found),
         "words": CHANGES,

@@ -23,6 +23,7 @@ from reviewhub.policies.drafts import open_draft
 from reviewhub.policies.explain import Explained
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.models import PolicyDraft, PolicyVersion
+from reviewhub.policies.newly_known import newly_known
 from reviewhub.policies.publish import Changed, checked, refuse_unknown_teams
 from reviewhub.policies.publish import publish as publish_policy
 from reviewhub.policies.queries import current, version
@@ -52,6 +53,8 @@ class _Sheet:
     found: list[Fault] = field(default_factory=list)
     conflict: PolicyVersion | None = None
     button: str = ""
+    started_from: UUID | None = None
+    """The draft that it was opened from, which saving replaces; any other is replaced only by a tick."""
     status: int = 200
 
 
@@ -70,7 +73,9 @@ def edit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         written = Draft.of(parse_policy(source.rules)) if source else Draft([], [])
         base = source.base if isinstance(source, PolicyDraft) else latest.number if latest else 0
         looked = "look" if request.GET.get("check") else ""
-        return _editor(request, caller, _Sheet(draft=written, base=base, button=looked))
+        started = source.pk if isinstance(source, PolicyDraft) else None
+        sheet = _Sheet(draft=written, base=base, button=looked, started_from=started)
+        return _editor(request, caller, sheet)
     if request.POST.get("do") == "save":
         return _save(request, caller)
     sheet = _sent(request)
@@ -109,6 +114,7 @@ def _sent(request: HttpRequest) -> _Sheet:
         base=number_in(given.get("base", "0")),
         note=given.get("note", ""),
         button=given.get("do", ""),
+        started_from=_id(given.get("draft", "")),
     )
 
 
@@ -131,7 +137,7 @@ def _save(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
             workspace=caller.member.workspace,
             rules_text=sheet.draft.text(),
             note=text_in(request, "note"),
-            replaces=_id(request.POST.get("draft", "")),
+            replaces=_id(request.POST.get("replaces", "")) or sheet.started_from,
             base=sheet.base,
             actor=actor(request, caller),
         )
@@ -163,6 +169,7 @@ def _editor(request: HttpRequest, caller: MemberCaller, sheet: _Sheet) -> HttpRe
     latest = current(workspace)
     before = parse_policy(latest.rules) if latest else Policy()
     tools = Tool.objects.filter(workspace_id=workspace).order_by("name").values_list("name", flat=True)
+    there = open_draft(workspace)
     context: dict[str, Any] = {
         "draft": draft,
         "tests": TESTS,
@@ -179,8 +186,9 @@ def _editor(request: HttpRequest, caller: MemberCaller, sheet: _Sheet) -> HttpRe
         "tools": tools.distinct()[:MOST_OFFERED],
         "cautions": [],
         "given": request.POST,
-        "open_draft": open_draft(workspace),
-        "from_draft": "draft" in (request.GET.get("from"), request.POST.get("from")),
+        "open_draft": there,
+        "started_from": sheet.started_from if there else None,
+        "would_replace": there if there is not None and there.pk != sheet.started_from else None,
         "focus": focus_after(draft, sheet.button),
     }
     context |= _looked_at(request, caller, sheet, before)
@@ -215,6 +223,7 @@ def _looked_at(request: HttpRequest, caller: MemberCaller, sheet: _Sheet, before
     try:
         written = parse_policy(sheet.draft.text())
         context["cautions"] = all_cautions(written, workspace.pk)
+        context["newly_known"] = newly_known(written, workspace.pk)
         context["asks_for_step"] = written.asks_for_plan_step
         if request.method == "POST":
             context["changes"] = in_words(before, written)

@@ -24,6 +24,8 @@ from reviewhub.web.policy_stages import StageForm, StepForm
 from reviewhub.web.policy_times import duration_words, seconds_of, whole
 
 MOST_RULES = 200
+USUAL_DEADLINE = "1 d"
+"""What a new rule or limit begins with; whoever wants none empties the field."""
 VERDICTS = ("approve", "edit", "reject", "respond")
 VERDICT_WORDS = (("approve", "Approve"), ("edit", "Edit"), ("reject", "Reject"), ("respond", "Answer"))
 ACTIONS = (
@@ -117,7 +119,31 @@ class RuleForm:
             *((one.approvals, policy_stages.team_of(one)) for one in self.more),
         ]
         said = ", then ".join(f"{many.strip()} from {team or 'the agent’s team'}" for many, team in asked)
-        return f"{said}{', four eyes' if self.four_eyes else ''}"
+        until = f"deadline {self.deadline.strip()}" if self.deadline.strip() else "no deadline"
+        if self.deadline.strip() and self.on_timeout == "allow":
+            until += " and runs then"
+        more = ["four eyes"] * self.four_eyes + [until] + self._asked_beside
+        return f"{said}, {', '.join(more)}"
+
+    @property
+    def _asked_beside(self) -> list[str]:
+        """What else it asks for, in words."""
+        found = [f"{self.deny_threshold.strip()} rejections end it"] * (
+            self.deny_threshold.strip() not in ("", "1")
+        )
+        if self.remind.strip():
+            found.append(f"reminder after {self.remind.strip()}")
+        steps = [f"{one.to.removeprefix(policy_stages.TEAM)} after {one.after}" for one in self.escalation]
+        if steps:
+            found.append(f"escalation to {', then '.join(steps)}")
+        if set(self.allowed) != set(VERDICTS):
+            words = dict(VERDICT_WORDS)
+            found.append(f"allowed: {', '.join(words[one] for one in self.allowed) or 'nothing'}")
+        if self.locked.strip():
+            found.append(f"locked: {self.locked.strip()}")
+        if self.sign_in.strip():
+            found.append(f"password of the last {self.sign_in.strip()} min")
+        return found + ["typed confirmation"] * self.typed
 
     @property
     def named_teams(self) -> set[str]:
@@ -333,7 +359,9 @@ def press(draft: Draft, button: str) -> Draft:
     have no order, and likewise `ladd`, `lremove-3` for limits and `wadd`, `wremove-3` for what may wait. Any other
     leaves it."""
     if button.startswith("l"):
-        return replace(draft, limits=_added_or_removed(draft.limits, button[1:], LimitForm()))
+        return replace(
+            draft, limits=_added_or_removed(draft.limits, button[1:], LimitForm(deadline=USUAL_DEADLINE))
+        )
     if button.startswith("w"):
         return replace(draft, waiting=_added_or_removed(draft.waiting, button[1:], WaitingForm()))
     if button.startswith("g"):
@@ -395,7 +423,7 @@ def focus_after(draft: Draft, button: str) -> str:
 def _with_new(rules: list[RuleForm]) -> list[RuleForm]:
     """The rules with an empty one where it can match: before the first that answers every call."""
     at = next((at for at, rule in enumerate(rules) if rule.catches_all), len(rules))
-    return [*rules[:at], RuleForm(deadline="1 d", is_new=True), *rules[at:]]
+    return [*rules[:at], RuleForm(deadline=USUAL_DEADLINE, is_new=True), *rules[at:]]
 
 
 def field_words(field: Field) -> str:

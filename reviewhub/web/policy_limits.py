@@ -16,7 +16,7 @@ from reviewhub.web.policy_times import duration_words, seconds_of, whole
 MOST_LIMITS = 50
 LIMIT_FIELDS = (
     "name", "tool", "agent", "agent_team", "environment", "per", "window", "sum_of", "most", "then", "team",
-    "approvals",
+    "approvals", "deadline",
 )  # fmt: skip
 _AMOUNT = re.compile(r"(0|[1-9][0-9]{0,12})(\.[0-9]{1,6})?")
 WAITING_FIELDS = ("name", "agent", "agent_team", "most")
@@ -38,6 +38,7 @@ class LimitForm:
     then: str = "require"
     team: str = ""
     approvals: str = "1"
+    deadline: str = ""
 
     @property
     def in_short(self) -> str:
@@ -47,7 +48,21 @@ class LimitForm:
             if self.sum_of.strip()
             else f"{self.most.strip()} calls"
         )
-        return f"{self.tool.strip() or 'no tool yet'}: {what} in {self.window.strip()}"
+        each = "all together" if self.per == "all" else "each agent"
+        return f"{self._about}: {what} in {self.window.strip()}, {each}; beyond it {self._beyond}"
+
+    @property
+    def _about(self) -> str:
+        by = self.agent or (f"agents of {self.agent_team}" if self.agent_team else "")
+        where = f" in {self.environment.strip()}" if self.environment.strip() else ""
+        return f"{self.tool.strip() or 'no tool yet'}{f' by {by}' if by else ''}{where}"
+
+    @property
+    def _beyond(self) -> str:
+        if self.then != "require":
+            return "denied"
+        until = f", deadline {self.deadline.strip()}" if self.deadline.strip() else ", no deadline"
+        return f"{self.approvals.strip()} from {self.team or 'the agent’s team'}{until}"
 
     @property
     def named_teams(self) -> set[str]:
@@ -70,6 +85,7 @@ class LimitForm:
             then=limit.then,
             team=limit.team or "",
             approvals=str(limit.approvals),
+            deadline=duration_words(limit.deadline_seconds),
         )
 
     def tree(self) -> dict[str, Any]:
@@ -79,6 +95,8 @@ class LimitForm:
         found |= {"window_seconds": seconds_of(self.window, "window_seconds"), "most": _most(self.most)}
         if self.then == "require":
             found |= _given(self, ("team",)) | {"approvals": whole(self.approvals, "approvals")}
+            if self.deadline.strip():
+                found["deadline_seconds"] = seconds_of(self.deadline)
         return found
 
 

@@ -354,3 +354,23 @@ def test_rules_that_hide_others_are_warned_of_also_with_conditions():
     guarded = Policy(guardrails=(rule("G", "re*"),), rules=(rule("Free", action="allow"),))
     (caution,) = cautions(guarded)
     assert (caution.code, caution.where) == ("guarded", "Rule 1, Free")
+
+
+def test_a_limit_takes_no_look_of_the_agents_own_team_away():
+    """Nor four eyes, nor any of its approvals; the limit's team is asked beside."""
+    lower = evaluate(Policy(rules=(rule("R", approvals=2, four_eyes=True, deadline_seconds=900),)), call())
+    for deadline, until in ((None, 900), (60, 60)):
+        beyond = Rule(name="L", tool="*", action="require", team="Finance", deadline_seconds=deadline)
+        needed = tighten(lower, [beyond], call(), layer="limit", because="too much").requirement
+        assert needed is not None and needed.four_eyes and needed.deadline_seconds == until
+        assert sorted((stage.team, stage.approvals) for stage in needed.stages) == [
+            ("Finance", 1), ("Support", 2)
+        ]  # fmt: skip
+
+
+def test_a_limit_says_until_when_where_nobody_else_does():
+    free = evaluate(Policy(rules=(rule("R", action="allow"),)), call())
+    for team in ("Finance", None):
+        beyond = Rule(name="L", tool="*", action="require", team=team, deadline_seconds=60)
+        needed = tighten(free, [beyond], call(), layer="limit", because="too much").requirement
+        assert needed is not None and (needed.deadline_seconds, needed.approvals) == (60, 1)

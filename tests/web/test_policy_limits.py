@@ -81,3 +81,27 @@ def test_the_use_of_each_limit_is_shown_beside_it(cast: Cast, as_: As) -> None:
 def seen(client: Client, path: str) -> str:
     """The words of a page."""
     return " ".join(unescape(re.sub(r"<[^>]*>", "", client.get(path).content.decode())).split())
+
+
+@pytest.mark.django_db
+def test_lines_of_changes_say_all_of_what_is_new(cast: Cast, as_: As) -> None:
+    """A limit with what happens beyond it, a rule with its deadline and locked fields."""
+    rule = {
+        "r0-name": "Pay", "r0-tool": "pay.out", "r0-action": "require", "r0-approvals": "2", "r0-deny_threshold": "1",
+        "r0-deadline": "2 h", "r0-on_timeout": "deny", "r0-locked": "iban, amount", "r0-four_eyes": "yes",
+        "r0-allowed": ["approve", "edit", "reject", "respond"],
+    }  # fmt: skip
+    sent = {**FORM, **rule, "count": "1", "l0-deadline": "1 h", "do": "check"}
+    page = seen_in(as_(cast.alice).post(f"{HERE}/edit", sent).content.decode())
+    assert "pay.*: amount up to 99.50 in 1 d, all together; beyond it 2 from Finance, deadline 1 h" in page
+    assert "2 from the agent’s team, four eyes, deadline 2 h, locked: iban, amount" in page
+    assert 'id="l1-deadline" name="l1-deadline" value="1 d"' in " ".join(
+        as_(cast.alice).post(f"{HERE}/edit", {**FORM, "do": "ladd"}).content.decode().split()
+    )
+    as_(cast.alice).post(f"{HERE}/publish", {**sent, "do": "publish"})
+    assert json.loads(PolicyVersion.objects.get().rules)["limits"][0]["deadline_seconds"] == 3600
+    assert "Beyond: 2 from Finance, deadline 1 h" in seen(as_(cast.bob), HERE)
+
+
+def seen_in(page: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]*>", "", page)).split())

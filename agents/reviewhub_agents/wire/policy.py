@@ -73,11 +73,21 @@ class PolicyChangeOut(Wire):
     fields: list[Name] = []
 
 
+class FreedOut(Wire):
+    """A tool that becomes known by publishing, and what the answer to its calls changes to."""
+
+    agent: Name
+    tool: Name
+    says: Text
+
+
 class CheckPolicyOut(Wire):
-    """A policy that could be published: what it changes against the one in force, and what to look at before."""
+    """A policy that could be published: what it changes against the one in force, what to look at before, and which
+    tools it frees that nobody looked at so far."""
 
     changes: list[PolicyChangeOut]
     cautions: list[CautionOut]
+    frees: list[FreedOut] = []
 
 
 class RollBackBody(Wire):
@@ -120,6 +130,7 @@ class DraftOut(Wire):
     in_shadow: list[CountOut] = []
     changes: list[PolicyChangeOut]
     cautions: list[CautionOut]
+    frees: list[FreedOut] = []
 
 
 class ShadowBody(Wire):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
+from collections.abc import Sized
 from difflib import unified_diff
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from reviewhub.core.errors import Invalid, ReviewHubError
 from reviewhub.policies.as_file import File, policy_file
 from reviewhub.policies.cautions import all_cautions
 from reviewhub.policies.file_state import policy_path
+from reviewhub.policies.newly_known import newly_known
 from reviewhub.policies.publish import checked, publish, refuse_unknown_teams
 from reviewhub.policies.queries import current, version
 from reviewhub.policies.reading import parse_policy, policy_text
@@ -78,8 +80,10 @@ class Command(BaseCommand):
     def _check(self, file: File, workspace: Workspace, options: dict[str, Any]) -> None:
         for caution in all_cautions(file.policy, workspace.pk):
             self.stdout.write(f"warning: {caution.where}: {caution.message}")
-        rules = len(file.policy.rules) + len(file.policy.guardrails)
-        self.stdout.write(f"{rules} rule{'' if rules == 1 else 's'}, nothing wrong")
+        for one in newly_known(file.policy, workspace.pk):
+            self.stdout.write(f"frees a tool: {one.tool} of {one.agent} {one.says}")
+        counts = [_count(len(lines), word) for word, lines in _layers(file.policy) if lines or word == "rule"]
+        self.stdout.write(f"{', '.join(counts)}, nothing wrong")
 
     def _diff(self, file: File, workspace: Workspace, options: dict[str, Any]) -> None:
         latest = current(workspace.pk)
@@ -113,6 +117,17 @@ class Command(BaseCommand):
         except ReviewHubError as error:
             raise CommandError(error.message) from error
         self.stdout.write(f"v{made.number} is in force")
+
+
+def _layers(policy: Policy) -> tuple[tuple[str, Sized], ...]:
+    return (
+        ("rule", policy.rules), ("guardrail", policy.guardrails), ("limit", policy.limits),
+        ("limit of waiting requests", policy.waiting),
+    )  # fmt: skip
+
+
+def _count(many: int, word: str) -> str:
+    return f"{many} {word.replace('limit', 'limits', 1) if many != 1 and ' ' in word else word + 's' * (many != 1)}"
 
 
 def _exported(policy: Policy) -> str:
