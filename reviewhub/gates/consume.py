@@ -29,6 +29,7 @@ from reviewhub.gates.errors import AlreadyConsumed, DigestMismatch, GrantExpired
 from reviewhub.gates.kinds import CallStarted
 from reviewhub.gates.reconsider import facts_differ, once_more, reask, reconsider, repeated_since
 from reviewhub.resumptions.acknowledge import acknowledge
+from reviewhub.reviews.queries import newest_about
 from reviewhub.runs.fence import check, check_not_halted
 from reviewhub.toolcalls.locks import Locked, lock, lock_call, lock_run
 from reviewhub.toolcalls.models import Attempt, Grant, ToolCall
@@ -177,12 +178,14 @@ def _start(locked: Locked, grant: Grant, key_hash: str, epoch: int | None, actor
         call.attempt = attempt.number
     else:
         move(call, to=CallState.STARTED, table=CALL_EDGES, **fields)
+    request_id, number = newest_about(call.pk)
     record(
         "call.started",
         workspace_id=call.workspace_id,
         actor=actor,
         run_id=call.run_id,
         pause_id=call.pause_id,
+        request_id=request_id,
         agent_id=call.agent_id,
         subject_id=call.pk,
         data=CallStarted(
@@ -190,6 +193,7 @@ def _start(locked: Locked, grant: Grant, key_hash: str, epoch: int | None, actor
             digest=call.digest,
             attempt=attempt.number,
             policy_version=call.policy_version,
+            number=number,
         ),
     )
     return _handed_out(locked, attempt)

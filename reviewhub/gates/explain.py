@@ -24,6 +24,7 @@ from reviewhub.policies.explain import explain as explain_policy
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.reading import parse_policy
 from reviewhub.policies.rules import Action, Layer, Policy, Step
+from reviewhub.reviews.held_now import held_now
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.present_requirement import requirement_out
 from reviewhub.reviews.requirement import Stored
@@ -113,6 +114,31 @@ def explain_call(call: ToolCall) -> Explained:
         then=then,
     )
     return replace(_as_recorded(call, because, found), is_by_then=then is not None)
+
+
+def explain_request(row: ReviewRequest) -> Explained:
+    """Why a call is held by this request: by its arguments now, after an edit, or by what made it asked about again.
+
+    Where neither was, it is why the call was held as it was proposed.
+    """
+    call = row.tool_call
+    stored = held_now(call, row)
+    if stored is None:
+        return explain_call(call)
+    arguments = arguments_of(call, version=row.version)
+    facts = _facts_now(call, arguments) if stored.then is None else _facts_then(call, arguments, stored.then)
+    found = explain_policy(
+        workspace_id=call.workspace_id,
+        agent=call.agent,
+        environment=call.run.environment,
+        call=facts,
+        number=stored.policy_version,
+        then=stored.then,
+    )
+    answer = replace(
+        found.answer, action="require", rule=stored.rule, text=stored.text, requirement=stored.requirement
+    )
+    return replace(found, answer=answer, is_by_then=stored.then is not None)
 
 
 def _then(because: dict[str, Any]) -> Then | None:

@@ -15,6 +15,10 @@ DEEDS = {
 }
 
 
+def _for(number: int | None) -> str:
+    return f" for #{number}" if number else ""
+
+
 @kind(
     "pause.opened",
     says="{actor} paused with {calls_said}: {waiting} waiting, {allowed} allowed, {denied} denied",
@@ -69,21 +73,33 @@ class CallDenied(Payload):
     checkpoint: str = ""
 
 
-@kind("call.started", says="{actor} started {tool} (attempt {attempt})")
+@kind("call.started", says="{actor} started {tool}{asked} (attempt {attempt})")
 class CallStarted(Payload):
     tool: str
     digest: str
     attempt: int
     policy_version: int = 0
+    number: int | None = None
+
+    @property
+    def asked(self) -> str:
+        """The request that the call was last put before people by."""
+        return _for(self.number)
 
 
-@kind("call.ended", says="{tool} ended: {status}")
+@kind("call.ended", says="{tool}{asked} ended: {status}")
 class CallEnded(Payload):
     tool: str
     digest: str
     status: str
     attempt: int
     outcome: str = ""
+    number: int | None = None
+
+    @property
+    def asked(self) -> str:
+        """The request that the call was last put before people by."""
+        return _for(self.number)
 
 
 @kind("call.observed", says="{actor} ran {tool} without waiting: {status}")

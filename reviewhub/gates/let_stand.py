@@ -49,21 +49,30 @@ def let_stand(
     return lifted, by
 
 
-def still_stands(locked: Locked, found: Today) -> bool:
-    """Whether a standing approval let the locked call run and would today; it is held until the transaction ends."""
+def lapsed(locked: Locked, found: Today) -> str | None:
+    """Why the standing approval that let the locked call run would not today, in words; empty where none did.
+
+    None while it still would: then it is held until the transaction ends.
+    """
     call = locked.call
     used = used_by([call.pk]).get(call.pk)
-    if used is None or why_not(found.answer):
-        return False
+    if used is None:
+        return ""
     row = lock(StandingApproval.objects.filter(pk=used.standing_id)).get()
+    if row.revoked_at is not None:
+        because = f": {row.revoked_because}" if row.revoked_because else "."
+        return f"Standing approval #{row.request_number} was revoked by {row.revoked_by_name}{because}"
     asking = asking_of(found.facts, agent=call.agent, run=call.run, digest=call.digest)
+    part = decisive(list(in_force(plain(row), asking, at=now())))
+    if part is not None:
+        return f"Standing approval #{row.request_number} does not cover it any more: {part.why}."
     alike = likeness(tool=call.tool_name, arguments=found.arguments)
-    holds = decisive(list(in_force(plain(row), asking, at=now()))) is None
-    return (
-        holds
+    is_free = (
+        not why_not(found.answer)
         and (row.team_id,) == found.answer.team_ids
         and not rejections(agent_id=call.agent_id, alike={alike})
     )
+    return None if is_free else f"Standing approval #{row.request_number} does not suffice any more."
 
 
 def asking_of(

@@ -34,6 +34,7 @@ from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.reviews.conclude import conclude
 from reviewhub.reviews.lock import lock_request
 from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.queries import newest_about
 from reviewhub.reviews.states import RequestState
 from reviewhub.runs.fence import check
 from reviewhub.runs.states import OPEN_BRANCH, BranchState
@@ -231,12 +232,14 @@ def _fields(body: wire.OutcomeBody, digest: str) -> dict[str, Any]:
 
 def record_end(call: ToolCall, status: str, actor: Actor) -> None:
     """The event of an ended call; a sample of what nobody approved is drawn for a later look."""
+    request_id, number = newest_about(call.pk)
     record(
         "call.ended",
         workspace_id=call.workspace_id,
         actor=actor,
         run_id=call.run_id,
         pause_id=call.pause_id,
+        request_id=request_id,
         agent_id=call.agent_id,
         subject_id=call.pk,
         data=CallEnded(
@@ -245,6 +248,7 @@ def record_end(call: ToolCall, status: str, actor: Actor) -> None:
             status=status,
             attempt=call.attempt,
             outcome=call.outcome_digest,
+            number=number,
         ),
     )
     look_later(call)

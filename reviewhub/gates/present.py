@@ -17,6 +17,7 @@ from reviewhub.gates.fresh import Fresh
 from reviewhub.gates.observe import Observed
 from reviewhub.gates.present_runs import checkpoint_ref
 from reviewhub.reviews.deciders import deciders
+from reviewhub.reviews.held_now import because_of, held_now
 from reviewhub.reviews.mail import address_of
 from reviewhub.reviews.models import Question, Review, ReviewRequest
 from reviewhub.reviews.present import decision_out, question_out, vote_out
@@ -168,6 +169,8 @@ def _call(call: ToolCall, around: Around) -> wire.ToolCallOut:
     decision = around.decisions.get(call.pk)
     request = around.requests.get(call.pk)
     if request is not None:
+        if stored := held_now(call, request):
+            fields["because"] = wire.Because(**because_of(stored))
         fields["request"] = _request(request)
         fields["votes"] = [vote_out(vote) for vote in around.votes[call.pk]]
         fields["questions"] = [question_out(question, call) for question in around.questions[call.pk]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from reviewhub_agents import canonical
 
@@ -16,7 +17,7 @@ from reviewhub.gates.ask_again import ask_again
 from reviewhub.gates.errors import FactsChanged, NotAllowed, PolicyChanged
 from reviewhub.gates.hold import hold
 from reviewhub.gates.kinds import CallDenied
-from reviewhub.gates.let_stand import still_stands
+from reviewhub.gates.let_stand import lapsed
 from reviewhub.gates.unknown import open_unknown
 from reviewhub.gates.within_limits import start_within, take, weighed_now
 from reviewhub.policies.evaluate import Resolved
@@ -75,9 +76,10 @@ def reconsider(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError 
         move(grant, to=GrantState.REVOKED, table=GRANT_EDGES)
         _deny(locked, found.answer)
         return PolicyChanged(f"Policy denies this call by now. {found.answer.text}")
-    if found.answer.action == "require" and grant.by_policy and not still_stands(locked, found):
+    why = lapsed(locked, found) if found.answer.action == "require" and grant.by_policy else None
+    if why is not None:
         move(grant, to=GrantState.REVOKED, table=GRANT_EDGES)
-        reask(locked=locked, because="Policy asks for an approval by now.", actor=actor)
+        reask(locked=locked, because=_by_now(why), actor=actor)
         return PolicyChanged("Policy asks for an approval by now; people are asked.")
     start_within(locked.call, weighed)
     return None
@@ -95,7 +97,8 @@ def once_more(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError |
     if has_failed and answer.layer == "limit":
         why = f"This tool call failed and cannot be tried again just now. {answer.text}"
         return NotAllowed(why, state=call.state)
-    is_held = answer.action == "require" and grant.by_policy and not still_stands(locked, weighed.found)
+    lapse = lapsed(locked, weighed.found) if answer.action == "require" and grant.by_policy else None
+    is_held = lapse is not None
     if answer.action != "deny" and not is_held:
         start_within(call, weighed)
         return None
@@ -107,10 +110,15 @@ def once_more(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError |
     elif is_held:
         # It waits, and takes its part of the limits again: failed, it had given that back.
         take(calls=[call], weighings=[weighed.weighing])
-        reask(locked=locked, because="Policy asks for an approval by now.", actor=actor)
+        reask(locked=locked, because=_by_now(lapse or ""), actor=actor)
     else:
         _deny(locked, answer)
     return PolicyChanged(because)
+
+
+def _by_now(why: str) -> str:
+    """Why people are asked about what policy, or a standing approval that lapsed for this reason, had let run."""
+    return " ".join(filter(None, ["Policy asks for an approval by now.", why]))
 
 
 def repeat_fact(twins: Sequence[ToolCall]) -> str:
@@ -138,6 +146,7 @@ def reask(*, locked: Locked, because: str, actor: Actor) -> None:
         failed_checks=len(failed_checks(locked.call.claims)),
         repeats=tuple(twin.pk for twin in twins),
     )
+    asked = replace(asked, stored=asked.stored.model_copy(update={"then": needed.then}))
     ask_again(locked=locked, asked=asked, because=because, actor=actor)
 
 

@@ -158,7 +158,9 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
     stored = _within_limits(call, edit) or old
     _check_reach(call, edit.arguments, stored.requirement)
     held = (*old.held_before, Held(version=row.version, rule=old.rule))
-    stored = stored.model_copy(update={"stand_ins": _kept(old, stored), "held_before": held})
+    stored = stored.model_copy(
+        update={"stand_ins": _kept(old, stored), "held_before": held, "then": edit.answer.then}
+    )
     voided = _void(row)
     _new_version(call, edit, actor)
     known = set(row.teams.values_list("pk", flat=True))

@@ -231,3 +231,9 @@ def _by_deadline(rows: QuerySet[ReviewRequest], *, cursor: str, limit: int) -> P
 
 def _key(row: ReviewRequest) -> list[str]:
     return [row.deadline_at.isoformat() if row.deadline_at else NO_DEADLINE, str(row.pk)]
+
+
+def newest_about(call_id: uuid.UUID) -> tuple[uuid.UUID | None, int | None]:
+    """Id and number of the newest request about a call; None and None where nobody was asked."""
+    rows = ReviewRequest.objects.filter(tool_call_id=call_id).order_by("-number")
+    return rows.values_list("pk", "number").first() or (None, None)

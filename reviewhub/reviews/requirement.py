@@ -6,6 +6,7 @@ import uuid
 
 from pydantic import BaseModel, ConfigDict
 
+from reviewhub.policies.evaluate import Then
 from reviewhub.policies.rules import VERDICTS, Requirement
 
 # The answers to "did it happen?".
@@ -39,7 +40,8 @@ class Stored(BaseModel):
     `teams` are those of its stages and `step_teams` those of the steps of its escalation, in their order (None: the
     managers). `stand_ins` are those that steps have added so far, with the stages in which each may decide.
     `was_let_run`: of a call of unknown outcome, whether policy or people had let it run. `held_before` says which rule
-    held each version that an edit took the place of, the oldest first.
+    held each version that an edit took the place of, the oldest first. `then` is what was known of the call when it was
+    edited or asked about again; of a call as it was proposed its own `because` says that.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -53,6 +55,7 @@ class Stored(BaseModel):
     text: str = ""
     was_let_run: bool = True
     held_before: tuple[Held, ...] = ()
+    then: Then | None = None
 
     def rule_of(self, version: int) -> str | None:
         """The rule that held a version before an edit; None where that was not written down."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from reviewhub_agents import canonical
 
@@ -11,7 +12,9 @@ from reviewhub.core.display import arguments
 from reviewhub.core.display.arguments import Arguments
 from reviewhub.core.display.write_only import write_only_paths
 from reviewhub.core.schemas.validate import SchemaUnusable, validate
+from reviewhub.reviews.held_now import held_now
 from reviewhub.reviews.models import PostReview, ReviewRequest
+from reviewhub.reviews.requirement import Stored
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
 from reviewhub.toolcalls.states import CallState
 from reviewhub.tools.models import Tool
@@ -50,7 +53,9 @@ class Called:
 
     @property
     def why(self) -> str:
-        """Why it ran, waited or was denied, for people."""
+        """Why it ran, waits or was denied, for people."""
+        if self.held is not None:
+            return self.held.text
         because = canonical.reread(self.call.because)
         return str(because.get("text", "")) if isinstance(because, dict) else ""
 
@@ -58,7 +63,12 @@ class Called:
     def stands(self) -> bool:
         """Whether a standing approval let it run."""
         because = canonical.reread(self.call.because)
-        return isinstance(because, dict) and because.get("kind") == "standing"
+        return self.held is None and isinstance(because, dict) and because.get("kind") == "standing"
+
+    @cached_property
+    def held(self) -> Stored | None:
+        """What holds it since an edit, or since it was asked about again."""
+        return held_now(self.call, self.request) if self.request is not None else None
 
 
 def called(calls: list[ToolCall]) -> list[Called]:
@@ -70,7 +80,9 @@ def called(calls: list[ToolCall]) -> list[Called]:
     asked = {
         one.tool_call_id: one
         for one in ReviewRequest.objects.filter(tool_call__in=calls)
-        .only("tool_call_id", "number", "state", "created_at")
+        .only(
+            "tool_call_id", "number", "state", "created_at", "kind", "version", "again_of_id", "requirement"
+        )
         .order_by("number")
     }
     decided = dict(

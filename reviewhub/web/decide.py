@@ -115,7 +115,11 @@ def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
     except ReviewHubError as problem:
         errors = [
             problem.message,
-            *(f"{one['path']}: {one['message']}" for one in getattr(problem, "errors", [])),
+            *(
+                f"{one['path']}: {one['message']}"
+                for one in getattr(problem, "errors", [])
+                if one["message"] != problem.message
+            ),
         ]
         fresh = by_number(row.workspace_id, row.number)
         return render_review(request, caller, fresh, typed=_with(typed, errors), status=problem.status)

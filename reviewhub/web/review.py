@@ -14,7 +14,7 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed
 from reviewhub.core.clock import now
 from reviewhub.core.display import arguments
 from reviewhub.core.errors import NotFound
-from reviewhub.gates.explain import explain_call
+from reviewhub.gates.explain import explain_request
 from reviewhub.hosting.unreadable import unreadable
 from reviewhub.insights.note_opening import note_opening
 from reviewhub.reviews.deciders import deciders
@@ -132,8 +132,8 @@ def find(caller: MemberCaller, number: int) -> tuple[ReviewRequest, Target]:
 
 @page(Action.REQUEST_READ, of=find)
 def why(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
-    """Why the call was held: what each guardrail and each rule of the version that answered says to it."""
-    found = explain_call(row.tool_call)
+    """Why the call is held: what each guardrail and each rule of the version that answered says to it."""
+    found = explain_request(row)
     return show(request, caller, "web/why.html", {"row": row, "explained": found}, nav="queue")
 
 

@@ -165,3 +165,59 @@ def test_the_editor_is_told_which_rule_holds_it_then(cast: Cast, as_: As, dora: 
         assert "Rule Big refunds holds it then, no longer Middle refunds." in page, step
         assert "Asked then: Support (1), Finance (2)." in page, step
     assert ReviewRequest.objects.get().version == row.version
+
+
+def test_why_it_is_held_after_a_standing_approval_was_revoked(cast: Cast, as_: As) -> None:
+    policy(cast.support, {"name": "Refunds", "tool": "refund", "action": "require"})
+    agent, bob = agent_of(cast.support), PersonHttp(cast.bob)
+    agent.put("/tools/refund", {"effect": "once", "schema": {"type": "object"}}).ok()
+
+    def propose() -> Any:
+        asked = agent.pause(agent.run()["id"], call(arguments={"order": "8812", "amount": 300})).ok(201)
+        return asked["tool_calls"][0]
+
+    kept = bob.decide(propose(), "approve", remember={"bounds": "exact"}).ok()["standing"]
+    one = propose()
+    assert one["because"]["kind"] == "standing"
+    bob.post(f"/standing-approvals/{kept}/revoke", {"reason": "no more"}).ok()
+    assert agent.consume(one).status == 409
+    told = agent.get(f"/tool-calls/{one['id']}").ok()
+    assert told["state"] == "waiting"
+    reason = "Standing approval #1 was revoked by Bob: no more"
+    assert told["because"]["kind"] == "rule" and told["because"]["rule"] == "Refunds"
+    assert reason in told["because"]["text"] and "calls like" not in told["because"]["text"]
+    page = words(get(as_(cast.bob), "/northwind/requests/2/policy"))
+    assert reason in page and "require" in page and "calls like" not in page
+    assert "Call refund" in said("request.opened") and reason in said("call.asked_again")
+    run = words(get(as_(cast.bob), f"/northwind/runs/{ReviewRequest.objects.get(number=2).run_id}"))
+    assert "Bob approved calls like" not in run
+
+
+def test_why_it_is_held_after_an_edit_is_about_the_edited_version(cast: Cast, as_: As, dora: Member) -> None:
+    agent, one, here = paused(cast)
+    edited(one, dora)
+    page = words(get(as_(cast.bob), f"{here}/policy"))
+    assert "By the arguments of version 2" in page
+    assert "Big refunds" in page
+    assert agent.get(f"/tool-calls/{one['id']}").ok()["because"]["rule"] == "Big refunds"
+
+
+def test_a_refusal_of_edited_json_is_said_once(cast: Cast, as_: As) -> None:
+    _, one, here = paused(cast, {**MIDDLE, "locked_fields": ["amount"]})
+    raw = json.dumps({"order": "8812", "amount": 700})
+    form = {"type": "edit", "version": "1", "digest": one["digest"], "key": "k", "raw": raw}
+    page = words(as_(cast.bob).post(f"{here}/decide", form).content.decode())
+    assert page.count("amount is locked") == 1 and "/changes" not in page
+
+
+def test_what_became_of_the_call_is_found_with_its_request(cast: Cast, as_: As) -> None:
+    agent, one, _ = paused(cast, {**MIDDLE, "stages": [{"team": "Support"}]})
+    PersonHttp(cast.bob).decide(one, "approve").ok()
+    agent.consume(one).ok()
+    agent.outcome(one, result={"ok": True}).ok()
+    client = as_(cast.alice)
+    for asked in ("q=%231", f"request={one['request']['id']}"):
+        page = words(get(client, f"/northwind/audit?{asked}"))
+        assert "started refund for #1" in page and "refund for #1 ended: succeeded" in page, asked
+    found = PersonHttp(cast.alice).get(f"/events?request={one['request']['id']}").ok()["items"]
+    assert {"call.started", "call.ended"} <= {event["kind"] for event in found}
