@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from reviewhub_agents import canonical
@@ -23,14 +24,27 @@ _ORDER = {
 class File:
     """A policy as a file says it."""
 
-    def __init__(self, text: str) -> None:
-        """Raises Invalid, each error with its `line` and `place`."""
+    def __init__(self, text: str, check: Callable[[str], Policy] = parse_policy) -> None:
+        """Raises Invalid, each error with its `line` and `place`.
+
+        Args:
+            check: asked beside where the form is wrong, so that other faults are told with it.
+        """
         self._read = read_yaml(text, max_bytes=MAX_POLICY_BYTES)
+        self.text = ""
         try:
             self.text = canonical.dumps(self._read.tree)
             self.policy = parse_policy(self.text)
         except Invalid as error:
-            raise self.located(error, by_place=False) from error
+            raise self.located(self._all(error, check), by_place=False) from error
+
+    def _all(self, error: Invalid, check: Callable[[str], Policy]) -> Invalid:
+        """What more than the form is wrong with a policy whose form is: its faults count lines as they are written."""
+        try:
+            check(self.text)
+        except Invalid as more:
+            return more
+        return error
 
     def located(self, error: Invalid, *, by_place: bool = True) -> Invalid:
         """The same error with the `line` and the `place` (rule and field) of each fault.

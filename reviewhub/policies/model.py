@@ -59,18 +59,18 @@ class Condition(Data):
         value, words = self.value, self.test.replace("_", " ")
         if self.test in PRESENCE_TESTS:
             if value is not None:
-                raise fault("/value", f"{words} takes no value")
+                raise fault("/value", f"“{words}” takes no value.")
         elif self.test in NUMBER_TESTS:
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise fault("/value", f"{words} needs a number as value")
+                raise fault("/value", f"“{words}” needs a number, and not {_quoted(value)}.")
         elif self.test in TEXT_TESTS:
             if not isinstance(value, str) or not value:
-                raise fault("/value", f"{words} needs a text as value")
+                raise fault("/value", f"“{words}” needs a text, and not {_quoted(value)}.")
         elif self.test in LIST_TESTS:
             if not isinstance(value, tuple) or not 1 <= len(value) <= 100:
-                raise fault("/value", f"{words} needs a list of 1 to 100 values")
+                raise fault("/value", f"“{words}” needs a list of 1 to 100 values.")
         elif value is None or isinstance(value, tuple):
-            raise fault("/value", f"{words} needs a text, a number, true or false as value")
+            raise fault("/value", f"“{words}” needs a text, a number, true or false.")
         return self
 
     def __str__(self) -> str:
@@ -296,3 +296,11 @@ def _said(value: Value | None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else f"“{value}”" if isinstance(value, str) else str(value)
+
+
+def _quoted(value: Value | tuple[Value, ...] | None) -> str:
+    """What was given in the place of a value, not longer than a line."""
+    if isinstance(value, tuple):
+        return "a list"
+    said = _said(value)
+    return "nothing" if said in ("", "“”") else said if len(said) <= 60 else f"{said[:59]}…”"

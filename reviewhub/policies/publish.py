@@ -16,6 +16,7 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Conflict, Invalid
 from reviewhub.core.text import check_text
 from reviewhub.policies.check_conditions import check_conditions
+from reviewhub.policies.faults import read_as_far_as_possible
 from reviewhub.policies.kinds import PolicyPublished
 from reviewhub.policies.known_tools import carry_over, remember
 from reviewhub.policies.limit import WaitingLimit
@@ -112,19 +113,32 @@ def check_note(note: str) -> None:
 
 
 def checked(rules_text: str, workspace: Workspace) -> Policy:
-    """The policy in a text, with conditions that fit the tools of the workspace. Raises Invalid."""
-    policy = parse_policy(rules_text)
-    if wrong := check_conditions(policy, workspace.id):
-        raise Invalid(f"{wrong[0]['path']}: {wrong[0]['message']}", errors=wrong)
+    """The policy in a text, with conditions that fit the tools of the workspace, and teams that it has.
+
+    Raises:
+        Invalid: with all that is wrong, as far as one fault does not hide another.
+    """
+    policy, wrong = read_as_far_as_possible(rules_text)
+    if policy is not None:
+        found = [*check_conditions(policy, workspace.id), *_unknown_teams(policy, workspace)]
+        told = {one["path"] for one in wrong}
+        wrong += [one for one in found if one["path"] not in told]
+    if policy is None or wrong:
+        raise Invalid(f"{wrong[0]['path'] or '/'}: {wrong[0]['message']}", errors=wrong)
     return policy
 
 
 def refuse_unknown_teams(policy: Policy, workspace: Workspace) -> None:
     """Raises Invalid naming every rule that names a team which the workspace does not have."""
+    if errors := _unknown_teams(policy, workspace):
+        raise Invalid("The policy names a team that does not exist.", errors=errors)
+
+
+def _unknown_teams(policy: Policy, workspace: Workspace) -> list[dict[str, str]]:
     known = set(
         Team.objects.filter(workspace=workspace, name__in=policy.teams()).values_list("name", flat=True)
     )
-    errors = [
+    return [
         {
             "path": f"/{layer}/{index}/{field}",
             "code": "unknown_team",
@@ -135,8 +149,6 @@ def refuse_unknown_teams(policy: Policy, workspace: Workspace) -> None:
         for field, name in _teams_said(line)
         if name not in known
     ]
-    if errors:
-        raise Invalid("The policy names a team that does not exist.", errors=errors)
 
 
 def _teams_said(line: Line) -> Iterator[tuple[str, str]]:

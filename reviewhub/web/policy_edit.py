@@ -24,7 +24,7 @@ from reviewhub.policies.explain import Explained
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.models import PolicyDraft, PolicyVersion
 from reviewhub.policies.newly_known import newly_known
-from reviewhub.policies.publish import Changed, checked, refuse_unknown_teams
+from reviewhub.policies.publish import Changed, checked
 from reviewhub.policies.publish import publish as publish_policy
 from reviewhub.policies.queries import current, version
 from reviewhub.policies.reading import parse_policy
@@ -221,6 +221,8 @@ def _looked_at(request: HttpRequest, caller: MemberCaller, sheet: _Sheet, before
     context: dict[str, Any] = {}
     workspace, is_asked = caller.member.workspace, sheet.button in ("check", "try", "look")
     try:
+        if is_asked:
+            checked(sheet.draft.text(), workspace)
         written = parse_policy(sheet.draft.text())
         context["cautions"] = all_cautions(written, workspace.pk)
         context["newly_known"] = newly_known(written, workspace.pk)
@@ -230,7 +232,6 @@ def _looked_at(request: HttpRequest, caller: MemberCaller, sheet: _Sheet, before
         if sheet.button == "try":
             context["trial"] = _trial(request, caller, sheet.draft.text())
         if is_asked:
-            refuse_unknown_teams(checked(sheet.draft.text(), workspace), workspace)
             context["is_fine"] = sheet.button != "try"
     except Invalid as error:
         context["found"] = faults(error, sheet.draft.name_of) if is_asked else []

@@ -41,6 +41,9 @@ def test_a_file_is_checked_compared_and_put_in_force_once(cast: Cast, tmp_path: 
         f"{name}:6: Rule 1 (Refunds), approvals: Should be a whole number"
         in run("apply", name, reason="x")[1]
     )
+    path.write_text(GOOD.replace("2", "two").replace("Finance", "Marketing"))
+    both = run("check", name)[1]
+    assert "There is no team 'Marketing'." in both and "approvals: Should be a whole number" in both
     path.write_text(GOOD)
     out, _ = run("check", name)
     assert "warning: Rule 1, Refunds: Matched 0 calls: no tool is called refund so far." in out

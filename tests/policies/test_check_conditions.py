@@ -231,3 +231,23 @@ def test_a_part_is_looked_at_for_the_tools_that_have_what_it_names() -> None:
 def test_a_fault_of_writing_says_where_it_is_and_what_was_found(text: str, said: str) -> None:
     ((_, code, message),) = wrong([REFUND], expression=text)
     assert code == "bad_expression" and message.endswith(said) and "expecting" not in message
+
+
+def test_all_faults_come_in_one_answer(agent: Any, put_in_force: Publish) -> None:
+    """Of all rules, and of one: form, values, paths, expressions and teams."""
+    Tool.objects.filter(name="refund").update(schema=REFUND.schema)
+    bad = {
+        "name": "Bad", "tool": "refund", "action": "require", "approvals": 99, "deadline_seconds": "soon",
+        "team": "None",
+        "when": [{"path": "amout", "test": "is_over", "value": "much"}], "expression": "args.note > 5",
+    }  # fmt: skip
+    with pytest.raises(Invalid) as refused:
+        put_in_force(
+            bad, {"name": "Next", "tool": "refund", "action": "deny", "expression": "args.nothing == 1"}
+        )
+    assert sorted(error["path"] for error in refused.value.errors) == [
+        "/rules/0/approvals", "/rules/0/deadline_seconds", "/rules/0/expression", "/rules/0/team",
+        "/rules/0/when/0/path", "/rules/0/when/0/value", "/rules/1/expression",
+    ]  # fmt: skip
+    said = {error["path"]: error["message"] for error in refused.value.errors}
+    assert said["/rules/0/when/0/value"] == "“is over” needs a number, and not “much”."

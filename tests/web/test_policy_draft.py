@@ -101,7 +101,7 @@ def test_a_backtest_shows_how_far_it_is(cast: Cast, as_: As) -> None:
     assert part.startswith("<section") and "every 2s" in part
     work_off(test.pk)
     page = get(client, "/draft")
-    assert "every 2s" not in page and "Would wait" in page and "3, now 0" in page
+    assert "every 2s" not in page and "Would wait" in page and "would wait 3 of 3; under v1, 0" in page
     assert "<i>All</i>" not in client.get("/northwind/policy/draft").content.decode()
     assert "Done, the last 7 days" in post(client, "draft/backtest/cancel", backtest=test.pk)
     post(client, "draft/backtest", draft=found.pk, days=7)

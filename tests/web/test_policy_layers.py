@@ -67,7 +67,10 @@ def test_guardrails_and_conditions_are_written_and_shown(cast: Cast, as_: As) ->
             {"r0-c0-path": "amout", "r0-c0-test": "is_over", "r0-c0-value": "5"},
             "Rule 1 (R), condition 1 path: Call",
         ),
-        ({"r0-c0-path": "amount", "r0-c0-test": "is_over", "r0-c0-value": "five"}, "is over needs a number"),
+        (
+            {"r0-c0-path": "amount", "r0-c0-test": "is_over", "r0-c0-value": "five"},
+            "“is over” needs a number, and not “five”.",
+        ),
         (
             {"r0-expression": "args.amount >"},
             "Rule 1 (R), expression: The expression cannot be read at character 14",

@@ -25,7 +25,7 @@ from reviewhub.policies.drafts import open_draft
 from reviewhub.policies.model import Policy
 from reviewhub.policies.models import PolicyDraft
 from reviewhub.policies.present import looked_at, policy_out, version_list
-from reviewhub.policies.publish import checked, publish, refuse_unknown_teams
+from reviewhub.policies.publish import checked, publish
 from reviewhub.policies.publish_draft import publish_draft
 from reviewhub.policies.queries import current, history, version
 from reviewhub.policies.roll_back import roll_back
@@ -103,7 +103,6 @@ class Check(PolicyView):
         caller = self.allowed(request, Action.POLICY_EDIT)
         workspace = _workspace(caller)
         policy = checked(canonical.dumps(read(request, wire.CheckPolicyBody).policy), workspace)
-        refuse_unknown_teams(policy, workspace)
         return answer(wire.CheckPolicyOut(**looked_at(policy, workspace.pk)))
 
 

@@ -19,7 +19,7 @@ from reviewhub.policies.as_file import File, policy_file
 from reviewhub.policies.cautions import all_cautions
 from reviewhub.policies.file_state import policy_path
 from reviewhub.policies.newly_known import newly_known
-from reviewhub.policies.publish import checked, publish, refuse_unknown_teams
+from reviewhub.policies.publish import checked, publish
 from reviewhub.policies.queries import current, version
 from reviewhub.policies.reading import parse_policy, policy_text
 from reviewhub.policies.rules import Policy
@@ -66,9 +66,9 @@ class Command(BaseCommand):
         except (OSError, UnicodeDecodeError) as error:
             raise CommandError(f"{path}: {error}") from error
         try:
-            file = File(text)
+            file = File(text, lambda written: checked(written, workspace))
             try:
-                refuse_unknown_teams(checked(file.text, workspace), workspace)
+                checked(file.text, workspace)
             except Invalid as error:
                 raise file.located(error) from error
         except Invalid as error:
