@@ -219,5 +219,6 @@ def test_what_became_of_the_call_is_found_with_its_request(cast: Cast, as_: As) 
     for asked in ("q=%231", f"request={one['request']['id']}"):
         page = words(get(client, f"/northwind/audit?{asked}"))
         assert "started refund for #1" in page and "refund for #1 ended: succeeded" in page, asked
-    found = PersonHttp(cast.alice).get(f"/events?request={one['request']['id']}").ok()["items"]
-    assert {"call.started", "call.ended"} <= {event["kind"] for event in found}
+    # Not by the feed: on PostgreSQL it ends before what the test's own transaction has written.
+    found = Event.objects.filter(request_id=one["request"]["id"]).values_list("kind", flat=True)
+    assert {"call.started", "call.ended"} <= set(found)
