@@ -9,7 +9,6 @@ from reviewhub.accounts.permissions import Scope
 from reviewhub.core.display.sentence import unpack
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import visible
-from reviewhub.reviews.rows import ended_by
 from reviewhub.reviews.states import RequestState
 from reviewhub.toolcalls.models import Decision
 
@@ -37,11 +36,6 @@ class Precedent:
     is_same: bool
     shared: tuple[str, ...]
     message: str
-
-    @property
-    def ended(self) -> str:
-        """How it ended and by whom."""
-        return ended_by(self.request.state, self.request.decided_by_name, self.request.edited_by_name)
 
 
 @dataclass(frozen=True)

@@ -35,14 +35,6 @@ WORDS = {
 }
 
 
-def ended_by(state: str, who: str, editor: str) -> str:
-    """How a request ended and by whom, in words: who edited it is not always who approved it last."""
-    word = state.replace("_", " ")
-    if not who:
-        return word
-    return f"edited by {editor}, approved by {who}" if editor not in ("", who) else f"{word} by {who}"
-
-
 @dataclass(frozen=True)
 class Row:
     """A line of the queue."""

@@ -18,7 +18,6 @@ from reviewhub.checkpoints.outline import Span, outline
 from reviewhub.checkpoints.queries import Gone, Kind, in_run, kinds_of
 from reviewhub.plans.models import PlanVersion
 from reviewhub.reviews.models import ReviewRequest
-from reviewhub.reviews.rows import ended_by
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.states import OPEN_BRANCH, BranchState
 from reviewhub.toolcalls.models import ToolCall
@@ -86,8 +85,8 @@ class Gate:
     number: int
     sentence: str
     state: str
-    ended: str
-    """How it ended and by whom."""
+    by: str
+    editor: str
 
 
 @dataclass(frozen=True)
@@ -236,7 +235,7 @@ def _gates(run: Run) -> dict[uuid.UUID, Gate]:
     found: dict[uuid.UUID, Gate] = {}
     for at, number, sentence, state, by, editor in told[:GATES]:
         if at not in found or found[at].state != "pending":
-            found[at] = Gate(number, sentence, state, ended_by(state, by, editor))
+            found[at] = Gate(number, sentence, state, by, editor)
     return found
 
 
