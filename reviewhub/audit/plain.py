@@ -23,7 +23,6 @@ from reviewhub.audit.models import Event
 from reviewhub.audit.progress import Progress
 from reviewhub.audit.queries import OLDEST_FIRST, Filters, filtered, newer
 from reviewhub.audit.record import record
-from reviewhub.core import clock
 from reviewhub.core.actors import Actor
 from reviewhub.core.display import secrets
 from reviewhub.core.display.masking import masked
@@ -73,25 +72,32 @@ def export_plain(*, workspace_id: uuid.UUID, actor: Actor, filters: Filters, wor
     """
     if form not in FORMS:
         raise Invalid.at("/form", f"One of {', '.join(FORMS)}; {form[:20]!r} was given.")
-    until = clock.now()
-    if filters.until is not None:
-        until = min(until, filters.until)
-    record(
+    listed = record(
         "audit.listed",
         workspace_id=workspace_id,
         actor=actor,
         data=AuditListed(form=form, filters=words),
     )
+    # SQLite tells whole milliseconds, and a bound is no part of its span: what has the same time was before by its id.
+    until = listed.at + timedelta(milliseconds=1)
+    if filters.until is not None:
+        until = min(until, filters.until)
     progress = Progress()
-    entries = entries_of(workspace_id, replace(filters, until=until), progress)
+    entries = entries_of(workspace_id, replace(filters, until=until), progress, before=listed.pk)
     return Bundle(name=f"record.{form}", lines=FORMS[form](entries), progress=progress)
 
 
 def entries_of(
-    workspace_id: uuid.UUID, filters: Filters, progress: Progress | None = None
+    workspace_id: uuid.UUID, filters: Filters, progress: Progress | None = None, *, before: int | None = None
 ) -> Iterator[dict[str, Any]]:
-    """The entries that fit, the oldest first, as they go out; by their times one sees how many are left."""
+    """The entries that fit, the oldest first, as they go out; by their times one sees how many are left.
+
+    Args:
+        before: the id of an event: only what was recorded before it.
+    """
     rows = filtered(Event.objects.filter(workspace_id=workspace_id), filters)
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
     left = rows.select_related("payload", "sealed").order_by(*OLDEST_FIRST)
     first: datetime | None = None
     while batch := list(left[:BATCH]):
