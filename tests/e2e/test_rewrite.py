@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from reviewhub.checkpoints.load import load
 from reviewhub.checkpoints.models import Checkpoint
@@ -31,6 +31,17 @@ def paused(cast: Cast, agent: AgentHttp) -> Any:
     return saved
 
 
+def change_the_amount(page: Page) -> None:
+    """By the keyboard alone, up to the page that says what it means."""
+    page.focus('[name="f:/amount"]')
+    page.keyboard.press("Control+A")
+    page.keyboard.type("1240.10")
+    tab_to(page, "reason")
+    page.keyboard.type("The amount was wrong")
+    tab_to(page, "Look at what it means")
+    page.keyboard.press("Enter")
+
+
 @pytest.mark.parametrize("script", [True, False])
 def test_a_rewrite_from_the_run_to_the_new_branch(
     cast: Cast, agent: AgentHttp, visit: Visit, script: bool
@@ -46,13 +57,7 @@ def test_a_rewrite_from_the_run_to_the_new_branch(
     page.click("text=Rewrite from here")
     page.wait_for_url("**/rewrite")
     assert "sk_live_abcdefghijklmnop1234" not in page.content()
-    page.focus('[name="f:/amount"]')
-    page.keyboard.press("Control+A")
-    page.keyboard.type("1240.10")
-    tab_to(page, "reason")
-    page.keyboard.type("The amount was wrong")
-    tab_to(page, "Look at what it means")
-    page.keyboard.press("Enter")
+    change_the_amount(page)
     expect(page.locator("h1")).to_have_text("What this rewrite means")
     expect(page.locator("main")).to_contain_text("Already done, will not be undone")
     expect(page.locator("main")).to_contain_text("1240.00 → 1240.10")
@@ -77,13 +82,7 @@ def test_an_ended_run_is_forked_with_a_changed_state(
     page.click("text=Fork with changes")
     page.wait_for_url("**/fork/edit")
     expect(page.locator("main")).to_contain_text("Already done, will not be undone")
-    page.focus('[name="f:/amount"]')
-    page.keyboard.press("Control+A")
-    page.keyboard.type("1240.10")
-    tab_to(page, "reason")
-    page.keyboard.type("The amount was wrong")
-    tab_to(page, "Look at what it means")
-    page.keyboard.press("Enter")
+    change_the_amount(page)
     expect(page.locator("h1")).to_have_text("What this fork means")
     expect(page.locator("main")).to_contain_text("1240.00 → 1240.10")
     expect(page.locator("text=Go back")).to_be_focused()
