@@ -148,6 +148,15 @@ def hostile() -> list[float]:
         {"l": [], "s": "", "t": "", "o": {f"k{at}": at for at in range(700)}},
         {"l": [], "s": "\u0436" * 4000, "t": "", "o": {}},
         {"l": [], "s": "x" * 60_000, "t": "", "o": {}},
+        {"l": ["\u0436" * 40] * 9000, "s": "\ufdfa" * 4000, "t": "", "o": {}},
+        {"l": ["x" * 80] * 9000, "s": "a" + "\u0301" * 2000 + "\u0327" * 1990, "t": "", "o": {}},
+        {"l": ["\ufdfa" * 3990] * 60, "s": "Ab" * 240_000, "t": "", "o": {}},
+    ]
+    wanted = tuple(f"needle {at}" for at in range(100))
+    tests: list[dict[str, Any]] = [
+        {"path": "s", "test": "contains", "value": "needle"},
+        {"path": "l", "test": "contains", "value": "needle"},
+        {"path": "s", "test": "is_one_of", "value": wanted},
     ]
     taken = [text for text in texts if _is_taken(compiled, text)]
     rules = tuple(
@@ -158,7 +167,7 @@ def hostile() -> list[float]:
             **(
                 {"expression": f"{taken[at % len(taken)]} && {at} == 1000"}
                 if at % 2
-                else {"when": (Condition(path="s", test="contains", value=f"needle {at}"),)}
+                else {"when": (Condition(**tests[at // 2 % len(tests)]),)}
             ),
         )
         for at in range(200)

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from reviewhub_agents import canonical
 
+from reviewhub.policies.readings import Readings
+
 MISSING: Final = object()
 MOST_SECONDS: Final = 0.015
 """What all conditions on one call may take together; what is left then counts as not decided."""
@@ -36,6 +38,7 @@ class Arguments:
         self._read = tree
         self.seconds = 0.0
         self.given: tuple[dict[str, str], Any] | None = None
+        self.readings = Readings()
 
     @cached_property
     def tree(self) -> canonical.Tree:

@@ -17,6 +17,7 @@ from reviewhub.policies.expressions import BadExpression
 from reviewhub.policies.index import is_about
 from reviewhub.policies.limit import Limit
 from reviewhub.policies.model import NUMBER_TESTS, PRESENCE_TESTS, TEXT_TESTS, Condition, Line, Policy, Rule
+from reviewhub.policies.readings import Readings
 from reviewhub.policies.schema_paths import TYPES, sample, types_at, values_at
 from reviewhub.tools.models import Tool
 from reviewhub.tools.placeholders import unknown_names
@@ -149,7 +150,8 @@ def _never(condition: Condition, listed: list[list[Any] | None], rule: Rule) -> 
     values = [value for of_one in listed for value in of_one or ()]
     if any(of_one is None for of_one in listed) or condition.test in PRESENCE_TESTS:
         return ""
-    if any(tested(condition, value, lets_run=rule.lets_run).holds for value in values):
+    readings = Readings()
+    if any(tested(condition, value, lets_run=rule.lets_run, readings=readings).holds for value in values):
         return ""
     said = ", ".join(canonical.dumps(value) for value in values[:MOST_LISTED])
     more = ", …" if len(values) > MOST_LISTED else ""

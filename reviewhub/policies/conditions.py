@@ -17,13 +17,10 @@ from reviewhub_agents.canonical import Number
 
 from reviewhub.policies.arguments import MISSING, Arguments, Inexact, number
 from reviewhub.policies.model import NUMBER_TESTS, PRESENCE_TESTS, TEXT_TESTS, Condition, Value
-from reviewhub.policies.names import fold_case, fold_look
+from reviewhub.policies.readings import Readings, TooLong, folded_value
 
-MOST_FOLDED = 4000
-"""The longest text, in characters, that is compared by how it reads, unless it is plain ASCII."""
 TOO_SLOW = "the conditions on this call take too long"
 _MONEY = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
-_ODD = dict.fromkeys([*range(0x21), 0x7F])
 _KINDS = {str: "a text", bool: "true or false", Number: "a number", list: "a list", dict: "an object"}
 
 
@@ -41,13 +38,14 @@ def test(condition: Condition, arguments: Arguments, *, lets_run: bool) -> Teste
         return Tested(None, TOO_SLOW)
     began = thread_time()
     try:
-        return tested(condition, arguments.at(condition.path), lets_run=lets_run)
+        given = arguments.at(condition.path)
+        return tested(condition, given, lets_run=lets_run, readings=arguments.readings)
     finally:
         arguments.spend(began)
 
 
-def tested(condition: Condition, given: Any, *, lets_run: bool) -> Tested:
-    """What a condition says to one value, as `Arguments.at` gives it."""
+def tested(condition: Condition, given: Any, *, lets_run: bool, readings: Readings) -> Tested:
+    """What a condition says to one value, as `Arguments.at` gives it; `readings` are those of its call."""
     path, name = condition.path, condition.test
     if name in PRESENCE_TESTS:
         there = given is not MISSING
@@ -55,9 +53,11 @@ def tested(condition: Condition, given: Any, *, lets_run: bool) -> Tested:
     if given is MISSING or given is None:
         return Tested(None, f"{path} is {'missing' if given is MISSING else 'null'}")
     try:
-        holds = _compare(condition, given, lets_run)
+        holds = _compare(condition, given, lets_run, readings)
     except _Undecided as undecided:
         return Tested(None, f"{path} is {undecided}")
+    except TooLong as too_long:
+        return Tested(None, f"{path} has {too_long}")
     except Inexact as inexact:
         return Tested(None, f"{path}: {inexact}")
     return Tested(holds, str(condition) if holds else f"not: {condition}")
@@ -67,17 +67,16 @@ class _Undecided(Exception):
     pass
 
 
-def _compare(condition: Condition, given: Any, lets_run: bool) -> bool:
+def _compare(condition: Condition, given: Any, lets_run: bool, readings: Readings) -> bool:
     name, value = condition.test, condition.value
     if name in NUMBER_TESTS:
         return _NUMBERS[name](_decimal(given), Decimal(repr(value)))
+    negative = name in ("contains_not", "is_not", "is_none_of")
+    folding = readings if lets_run == negative else None
     if name in TEXT_TESTS:
-        negative = name == "contains_not"
-        found = _text_test("contains" if negative else name, given, str(value), folds=lets_run == negative)
-        return found != negative
-    negative = name in ("is_not", "is_none_of")
+        return _text_test("contains" if negative else name, given, str(value), folding) != negative
     wanted: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
-    equal = [_equal(given, one, folds=lets_run == negative) for one in wanted]
+    equal = [_equal(given, one, folding) for one in wanted]
     if True in equal:
         return not negative
     if all(one is None for one in equal):
@@ -123,39 +122,42 @@ def _decimal(given: Any) -> Decimal:
     raise _Undecided(f"{_KINDS[type(given)]}, and a number is expected")
 
 
-def _equal(given: Any, wanted: Value, *, folds: bool) -> bool | None:
+def _equal(given: Any, wanted: Value, folding: Readings | None) -> bool | None:
     """Whether two values are the same; None if they are of different types."""
     if isinstance(wanted, bool):
         return given == wanted if isinstance(given, bool) else None
     if isinstance(wanted, str):
-        return _text_test("is", given, wanted, folds=folds) if isinstance(given, str) else None
+        return _text_test("is", given, wanted, folding) if isinstance(given, str) else None
     return Decimal(repr(number(given))) == Decimal(repr(wanted)) if isinstance(given, Number) else None
 
 
-def _text_test(name: str, given: Any, wanted: str, *, folds: bool) -> bool:
+def _text_test(name: str, given: Any, wanted: str, folding: Readings | None) -> bool:
+    """Whether a text, or an item of a list of texts, passes; with `folding` also by how it reads. Raises TooLong."""
     if name == "contains" and isinstance(given, list):
         if not all(isinstance(one, str) for one in given):
             raise _Undecided("a list of other things than texts")
-        return any(_text_test("is", one, wanted, folds=folds) for one in given)
+        return _is_item(given, wanted, folding)
     if not isinstance(given, str):
         raise _Undecided(f"{_KINDS[type(given)]}, and a text is expected")
     if _TEXTS[name](given, wanted):
         return True
-    if not folds:
+    if folding is None:
         return False
-    if len(given) > MOST_FOLDED and not given.isascii():
-        raise _Undecided(f"a text of more than {MOST_FOLDED} characters in other letters than plain ones")
-    for fold in (fold_case.__wrapped__, fold_look.__wrapped__):
-        # What folds to nothing, such as a space, is compared as it is only.
-        read = fold(wanted)
-        if read and _TEXTS[name](_fold_plain(given) if given.isascii() else fold(given), read):
-            return True
+    read = zip(folding.of_text(given), folded_value(wanted), strict=True)
+    # What folds to nothing, such as a space, is compared as it is only.
+    return any(one and _TEXTS[name](text, one) for text, one in read)
+
+
+def _is_item(given: list[str], wanted: str, folding: Readings | None) -> bool:
+    if folding is None:
+        return wanted in given
+    items = folding.of_list(given)
+    case, look = folded_value(wanted)
+    if wanted in items.as_they_are or (case and case in items.by_case) or (look and look in items.by_look):
+        return True
+    if items.left_out:
+        raise TooLong(items.left_out)
     return False
-
-
-def _fold_plain(text: str) -> str:
-    """What `fold_case` and `fold_look` make of plain ASCII, for texts of any length."""
-    return text.translate(_ODD).lower()
 
 
 _TEXTS: dict[str, Callable[[str, str], bool]] = {

@@ -26,6 +26,7 @@ _LOOK_ALIKES = {
     "-": "‐‑‒–—―−⁃", ".": "·•‧∙⋅。", "_": "‿", "/": "⁄∕", ":": "∶ː",
 }  # fmt: skip
 _LATIN_FOR = str.maketrans({odd: latin for latin, all_ in _LOOK_ALIKES.items() for odd in all_})
+_MOST_REMEMBERED = 5000
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 # Scripts whose names hold Latin words all the time; a word of Latin and any other letters is one that deceives.
 _WRITTEN_WITH_LATIN = ("LATIN", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "IDEOGRAPHIC", "BOPOMOFO")
@@ -129,23 +130,22 @@ def foldings(pattern: str) -> tuple[str, str]:
 def covers(pattern: str, subject: str) -> bool:
     """Whether every name that `subject` (a name or a glob) stands for is one that `pattern` stands for.
 
-    `*` is any text, also none, `?` one character. Takes time in proportion to both lengths multiplied,
-    never more. With a glob as subject a yes is certain, a no may be a yes that needs cleverness.
+    `*` is any text, also none, `?` one character. With a glob as subject a yes is certain, a no may be a yes that
+    needs cleverness.
     """
-    here = there = 0
-    star, retry = -1, 0
-    while there < len(subject):
-        if here < len(pattern) and pattern[here] == "*":
-            star, retry = here, there
-            here += 1
-        elif here < len(pattern) and _fits(pattern[here], subject[there]):
-            here, there = here + 1, there + 1
-        elif star >= 0:
-            retry += 1
-            here, there = star + 1, retry
-        else:
+    first, *others = _pieces(pattern)
+    if not others:
+        return len(subject) == first.length and first.stands_at(subject, 0)
+    last = others.pop()
+    here, end = first.length, len(subject) - last.length
+    if here > end or not first.stands_at(subject, 0) or not last.stands_at(subject, end):
+        return False
+    for piece in others:
+        # Where it stands first leaves the most to those after it.
+        if (found := piece.find(subject, here, end)) < 0:
             return False
-    return all(char == "*" for char in pattern[here:])
+        here = found + piece.length
+    return True
 
 
 def reads_like(name: str, other: str) -> bool:
@@ -162,17 +162,44 @@ def _settled(fold: Callable[[str], str], text: str) -> str:
 
 def _fold_case_once(text: str) -> str:
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return "".join(char for char in text if not _is_invisible(char))
+    return text.translate(_VISIBLE)
 
 
 def _fold_look_once(text: str) -> str:
     text = unicodedata.normalize("NFKD", text)
-    text = "".join(char for char in text if not _is_invisible(char) and not _is_accent(char))
-    return unicodedata.normalize("NFKC", text.translate(_LATIN_FOR).casefold())
+    return unicodedata.normalize("NFKC", text.translate(_BARE_LETTERS).casefold())
 
 
-def _fits(wanted: str, given: str) -> bool:
-    return wanted == given or (wanted == "?" and given != "*")
+@dataclass(frozen=True)
+class _Piece:
+    """What stands between two `*` of a pattern; with a `?` in it, an expression of that very length."""
+
+    text: str
+    open: re.Pattern[str] | None
+
+    @property
+    def length(self) -> int:
+        return len(self.text)
+
+    def stands_at(self, subject: str, at: int) -> bool:
+        """Whether it stands there in the subject."""
+        return bool(self.open.match(subject, at)) if self.open else subject.startswith(self.text, at)
+
+    def find(self, subject: str, start: int, end: int) -> int:
+        """Where it stands first between these positions; -1 for nowhere."""
+        if self.open is None:
+            return subject.find(self.text, start, end)
+        found = self.open.search(subject, start, end)
+        return found.start() if found else -1
+
+
+@lru_cache(maxsize=4096)
+def _pieces(pattern: str) -> tuple[_Piece, ...]:
+    # A `*` in a subject is one of a glob: only a `*` stands for it.
+    return tuple(
+        _Piece(text, re.compile(re.escape(text).replace(r"\?", "[^*]")) if "?" in text else None)
+        for text in pattern.split("*")
+    )
 
 
 def _fold_around_wildcards(pattern: str, folding: Callable[[str], str]) -> str:
@@ -215,3 +242,25 @@ def _is_invisible(char: str) -> bool:
         "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef" or "\u180b" <= char <= "\u180f"
     )
     return is_variation or char in _INVISIBLE or unicodedata.category(char) in _INVISIBLE_CATEGORIES
+
+
+class _Folding(dict[int, int | str | None]):
+    """What becomes of each character, as `str.translate` asks for it: found once, since the texts are the agents'."""
+
+    def __init__(self, fold: Callable[[str], int | str | None]) -> None:
+        super().__init__()
+        self._fold = fold
+
+    def __missing__(self, code: int) -> int | str | None:
+        found = self._fold(chr(code))
+        if len(self) < _MOST_REMEMBERED:
+            self[code] = found
+        return found
+
+
+def _bare_letter(char: str) -> int | str | None:
+    return None if _is_invisible(char) or _is_accent(char) else _LATIN_FOR.get(ord(char), ord(char))
+
+
+_VISIBLE = _Folding(lambda char: None if _is_invisible(char) else ord(char))
+_BARE_LETTERS = _Folding(_bare_letter)

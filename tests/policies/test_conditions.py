@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from time import thread_time
+
 import pytest
 
 from reviewhub.policies.arguments import Arguments
-from reviewhub.policies.conditions import MOST_FOLDED
 from reviewhub.policies.conditions import test as put_to_the_test
 from reviewhub.policies.model import Condition
+from reviewhub.policies.readings import MOST_FOLDED, MOST_MARKS
 
 
 def said(arguments: str, path: str, name: str, value=None, *, lets_run: bool = False):
@@ -100,6 +103,52 @@ def test_long_texts_are_compared_while_that_is_cheap():
     assert said('{"a":"%sX"}' % ("y" * 200_000), "a", "ends_with", "x") is True
     assert said('{"a":"%s"}' % ("\u0436" * (MOST_FOLDED + 1)), "a", "contains", "x") is None
     assert said('{"a":"%sx"}' % ("\u0436" * (MOST_FOLDED + 1)), "a", "contains", "x") is True
+    assert said('{"a":"X%s"}' % ("\u0436" * (MOST_FOLDED - 1)), "a", "contains", "x") is True
+
+
+def test_a_character_counts_for_as_many_as_it_stands_for():
+    stands_for_eighteen = "\ufdfa"
+    assert said('{"a":"X%s"}' % (stands_for_eighteen * (MOST_FOLDED // 18)), "a", "contains", "x") is True
+    assert said('{"a":"X%s"}' % (stands_for_eighteen * (MOST_FOLDED // 17)), "a", "contains", "x") is None
+
+
+def test_a_heap_of_marks_on_one_letter_is_not_put_in_order():
+    marks = "\u0301\u0327" * (MOST_MARKS // 2)
+    assert said(json.dumps({"a": f"X{marks}"}), "a", "starts_with", "x") is True
+    assert said(json.dumps({"a": f"X{marks}\u0301"}), "a", "starts_with", "x") is None
+
+
+def test_of_a_long_list_every_plain_text_is_compared_and_of_others_as_many_as_are_cheap():
+    many = ["\u0436" * 80] + [f"\u0436{at}" for at in range(MOST_FOLDED)]
+    given = json.dumps({"a": [*many, "PROD"]}, ensure_ascii=False)
+    assert said(given, "a", "contains", "prod") is True
+    assert said(given, "a", "contains", many[-1]) is True
+    assert said(given, "a", "contains", "staging") is None
+    assert said(given, "a", "contains", "staging", lets_run=True) is False
+
+
+TEXTS = {
+    "that stand for many": "\ufdfa" * 4000,
+    "of marks in disorder": "a" + "\u0301" * 2000 + "\u0327" * 1990,
+    "in other letters": "\u0436" * (MOST_FOLDED - 1),
+    "of a megabyte": "Ab" * 480_000,
+    "in a list": ["\u0436" * 40] * 9000,
+    "in a list, plain": ["X" * 80] * 9000,
+    "in a list, long": ["\ufdfa" * 3990] * 60,
+}
+
+
+@pytest.mark.parametrize("given", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize(
+    ("name", "value"), [("contains", "q"), ("is_one_of", tuple(f"q{at}" for at in range(100)))]
+)
+def test_hostile_texts_cost_two_hundred_conditions_little(given, name, value):
+    arguments = Arguments(json.dumps({"a": given}, ensure_ascii=False))
+    assert arguments.tree
+    began = thread_time()
+    for _ in range(200):
+        put_to_the_test(Condition(path="a", test=name, value=value), arguments, lets_run=False)
+    assert thread_time() - began < 0.05
 
 
 def test_when_the_time_is_spent_nothing_is_decided():
