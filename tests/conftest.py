@@ -18,6 +18,7 @@ from hypothesis import settings as hypothesis_settings
 from reviewhub.accounts.models import Member
 from reviewhub.audit.testing import flush_may_pass
 from tests.cast import Cast, make_cast
+from tests.lengths import seconds_of
 from tests.shared import SHARED, shared
 
 # A busy machine is no failure: properties are about values, and times are measured in benchmarks.
@@ -38,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="only the tests that use the database or start the product, or none of them",
     )
     parser.addoption(
-        "--part", default="1/1", help="one of several parts: 1/2, 2/2; whole files, about as much in each"
+        "--part", default="1/1", help="one of several parts: 1/3, 2/3, 3/3; whole files, about as much in each"
     )
 
 
@@ -74,11 +75,12 @@ def _part_of(parts: int) -> dict[Path, int]:
 
     Whole files, since the tests of one share rows.
     """
-    loads, part_of = [0] * parts, {}
-    sizes = {path: path.stat().st_size for path in Path(__file__).parent.rglob("test_*.py")}
-    for path, size in sorted(sizes.items(), key=lambda one: (-one[1], one[0])):
+    loads, part_of = [0.0] * parts, {}
+    folder = Path(__file__).parent
+    seconds = {path: seconds_of(path.relative_to(folder), path) for path in folder.rglob("test_*.py")}
+    for path, takes in sorted(seconds.items(), key=lambda one: (-one[1], one[0])):
         part_of[path] = loads.index(min(loads))
-        loads[part_of[path]] += size
+        loads[part_of[path]] += takes
     return part_of
 
 

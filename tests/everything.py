@@ -1,7 +1,7 @@
 """`make test`: everything.
 
-Runs of pytest, four at a time: what uses a database or starts the product, on PostgreSQL with Redis as broker, when
-both answer, and on SQLite, each in two parts, so that no core is idle at the end; the browser tests, in a process of
+Runs of pytest, three at a time: what uses a database or starts the product, on PostgreSQL with Redis as broker, when
+both answer, and on SQLite, each in three parts, so that no core is idle at the end; the browser tests, in a process of
 their own (two event loops do not live in one); and what needs no database. `--chaos` runs tests/chaos instead, on one
 database after the other.
 
@@ -127,13 +127,13 @@ class Job:
         return "FAILED" if done.returncode else "passed"
 
 
-PARTS = ("1/2", "2/2")
+PARTS = ("1/3", "2/3", "3/3")
 
 
 def in_parts(job: Job) -> list[Job]:
-    """`job` as two that share nothing: each has half of the files, and a folder and names on the servers of its own.
+    """`job` as three that share nothing: each has a third of the files, and a folder and names on the servers of its own.
 
-    The second is quiet: one of them tells how far it is.
+    Only the first is not quiet: one of them tells how far it is.
     """
     return [
         replace(
@@ -214,19 +214,18 @@ def main() -> int:
         workers, tests = 1, ["tests/chaos", *rest]
         jobs = [(on_sqlite(tests), ""), on_servers(tests, quiet=False)]
     else:
-        # The longest first; and more than there are cores, since each of them waits now and then.
-        workers, tests = 4, ["tests", *rest]
+        # More than there are cores, since each of them waits now and then; and few, since each takes the others' place
+        # in the caches of a core.
+        workers, tests = 3, ["tests", *rest]
         with_one = [*tests, "--database=only"]
         pure = Job(name="No database", folder="pure", arguments=[*tests, "--database=never"], quiet=True)
         servers, why = on_servers(with_one, quiet=True)
         in_files, on_server = Model(VAR / "model", {}), Model(VAR / "model-server", servers.environment)
         shown, why_not = in_browser(rest)
-        jobs = [
-            *((replace(part, model=on_server), why) for part in in_parts(servers)),
-            *((replace(part, model=in_files), "") for part in in_parts(on_sqlite(with_one))),
-            (replace(shown, model=in_files), why_not),
-            (pure, ""),
-        ]
+        first, *others = [(replace(part, model=on_server), why) for part in in_parts(servers)]
+        alike, *files = [(replace(part, model=in_files), "") for part in in_parts(on_sqlite(with_one))]
+        # The two that make the models, and beside them what needs none; then the longest first.
+        jobs = [first, alike, (pure, ""), *others, (replace(shown, model=in_files), why_not), *files]
     with ThreadPoolExecutor(workers) as lanes:
         running = {job.name: lanes.submit(lambda job=job, why=why: why or job.run()) for job, why in jobs}
         results = {name: done.result() for name, done in running.items()}
