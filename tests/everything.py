@@ -131,7 +131,7 @@ PARTS = ("1/3", "2/3", "3/3")
 
 
 def in_parts(job: Job) -> list[Job]:
-    """`job` as three that share nothing: each has a third of the files, and a folder and names on the servers of its own.
+    """`job` as three that share nothing: each has a third of the files, a folder, and names on the servers of its own.
 
     Only the first is not quiet: one of them tells how far it is.
     """
