@@ -39,7 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="only the tests that use the database or start the product, or none of them",
     )
     parser.addoption(
-        "--part", default="1/1", help="one of several parts: 1/3, 2/3, 3/3; whole files, about as much in each"
+        "--part",
+        default="1/1",
+        help="one of several parts: 1/3, 2/3, 3/3; whole files, about as much in each",
     )
 
 
