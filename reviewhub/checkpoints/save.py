@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from reviewhub.checkpoints.draft import Draft, head_tip
+from reviewhub.checkpoints.mend import mend
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.pin_children import pin_children
 from reviewhub.checkpoints.place import Placed, place
@@ -91,8 +92,11 @@ def insert(
         "state_schema_id": None if schema is None else schema.pk,
         "misfits": draft.typed.misfits,
     }
-    if not write_checkpoint(values, epoch=branch.epoch, head=head, blobs=placed.blobs):
+    odd = write_checkpoint(values, epoch=branch.epoch, head=head, blobs=placed.blobs)
+    if odd is None:
         raise _lost(branch)
+    if odd:
+        mend(branch.run_id, blobs=placed.blobs, odd=odd)
     # As a row that was read: Django's own way to make one from names costs as much as the statement.
     checkpoint = Checkpoint.from_db(connection.alias, NAMES, [values[name] for name in NAMES])
     checkpoint.branch = branch

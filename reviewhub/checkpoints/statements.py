@@ -51,9 +51,17 @@ SELECT
     %(created_at)s, %(state_schema_id)s, %(misfits)s
 FROM head
 """
+# odd: those that were there already in other bytes than these. The statement sees them as they were before it.
+_ODD: Final = """RETURNING (
+    SELECT array_agg(here.hash)
+    FROM unnest(%(hashes)s::bytea[], %(datas)s::bytea[]) AS given (hash, data)
+    JOIN checkpoints_blob AS here ON here.run_id = checkpoints_checkpoint.run_id AND here.hash = given.hash
+    WHERE here.data <> given.data
+)
+"""
 POSTGRESQL: Final = _HEAD + _ROW
 # Most saves name no new blob; what is not there need not be planned.
-POSTGRESQL_BLOBS: Final = _HEAD + _KEPT + _ROW
+POSTGRESQL_BLOBS: Final = _HEAD + _KEPT + _ROW + _ODD
 
 # The same in steps; SQLite's IMMEDIATE transaction lets nobody in between. There no INSERT names a key that is there,
 # not even one that would do nothing: the guards refuse it before they can know that (`audit.triggers`).
@@ -68,6 +76,7 @@ WHERE NOT EXISTS (
 SQLITE_HOME: Final = """
 UPDATE checkpoints_blob SET data = %s WHERE run_id = %s AND hash = %s AND data IS NULL
 """
+SQLITE_ODD: Final = "SELECT 1 FROM checkpoints_blob WHERE run_id = %s AND hash = %s AND data <> %s"
 # In the order of NAMES.
 SQLITE_ROW: Final = """
 INSERT INTO checkpoints_checkpoint (
@@ -99,7 +108,7 @@ SQLITE_READ: Final = "SELECT hash, data, location FROM checkpoints_blob WHERE ru
 
 def write_checkpoint(
     values: dict[str, Any], *, epoch: int, head: uuid.UUID | None, blobs: dict[bytes, bytes]
-) -> bool:
+) -> list[bytes] | None:
     """Moves a branch from `head` to a checkpoint and writes its row and its blobs, in the caller's transaction.
 
     Args:
@@ -109,7 +118,8 @@ def write_checkpoint(
         blobs: hash → packed bytes.
 
     Returns:
-        Whether it did; False when head or epoch are others by now, and nothing is written.
+        The hashes of blobs that were there before in other bytes; None when head or epoch are others by now, and
+        nothing is written.
     """
     # In one order, so that two branches of a run never wait for each other's blobs.
     blobs = dict(sorted(blobs.items()))
@@ -119,32 +129,40 @@ def write_checkpoint(
             if blobs:
                 given |= {"hashes": list(blobs), "datas": list(blobs.values())}
             cursor.execute(POSTGRESQL_BLOBS if blobs else POSTGRESQL, given)
-            return bool(cursor.rowcount == 1)
+            if cursor.rowcount != 1:
+                return None
+            return [bytes(hash_) for hash_ in cursor.fetchone()[0] or ()] if blobs else []
         given = values | {name: values[name] and values[name].hex for name in _IDS}
         given["created_at"] = connection.ops.adapt_datetimefield_value(values["created_at"])
         cursor.execute(SQLITE_HEAD, (given["id"], given["branch_id"], epoch, head and head.hex))
         if cursor.rowcount != 1:
-            return False
+            return None
+        odd: list[bytes] = []
         if blobs:
             run = given["run_id"]
             cursor.executemany(SQLITE_BLOB, [(run, hash_, data) for hash_, data in blobs.items()])
             if cursor.rowcount != len(blobs):
                 cursor.executemany(SQLITE_HOME, [(data, run, hash_) for hash_, data in blobs.items()])
+                odd = [one for one, data in blobs.items() if _is_odd(cursor, run, one, data)]
         cursor.execute(SQLITE_ROW, [given[name] for name in NAMES])
-    return True
+    return odd
+
+
+def _is_odd(cursor: Any, run: str, hash_: bytes, data: bytes) -> bool:
+    return cursor.execute(SQLITE_ODD, (run, hash_, data)).fetchone() is not None
 
 
 def read_rows(branch_id: uuid.UUID, *, first: int, last: int) -> list[bytes]:
     """The contents of the rows of a branch with numbers from `first` to `last`, as far as they are there, in order."""
     with _cursor() as cursor:
-        cursor.execute(ROWS, (_id(branch_id), first, last))
+        cursor.execute(ROWS, (id_(branch_id), first, last))
         return [content for (content,) in cursor.fetchall()]
 
 
 def read_list(branch: Branch, *, below: int | None, most: int) -> list[Checkpoint]:
     """The newest checkpoints of a branch with numbers below this one, without their contents; at most `most`."""
     with connection.cursor() as cursor:
-        cursor.execute(LIST, (_id(branch.pk), 2**31 if below is None else below, most))
+        cursor.execute(LIST, (id_(branch.pk), 2**31 if below is None else below, most))
         names = [column[0] for column in cursor.description]
         found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     alias, zone = connection.alias, connection.timezone
@@ -170,7 +188,7 @@ def read_blobs(run_id: uuid.UUID, hashes: Collection[bytes]) -> list[tuple[bytes
             cursor.execute(POSTGRESQL_READ, (run_id, list(hashes)))
         else:
             marks = ",".join(["%s"] * len(hashes))
-            cursor.execute(SQLITE_READ.format(marks), (_id(run_id), *hashes))
+            cursor.execute(SQLITE_READ.format(marks), (id_(run_id), *hashes))
         found: list[tuple[bytes, bytes | None, str | None]] = cursor.fetchall()
     return found
 
@@ -190,5 +208,6 @@ def _cursor() -> Iterator[Any]:
         yield raw
 
 
-def _id(value: uuid.UUID) -> uuid.UUID | str:
+def id_(value: uuid.UUID) -> uuid.UUID | str:
+    """An id as this database keeps it, for SQL that is written by hand."""
     return value if connection.vendor == "postgresql" else value.hex

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any
 
 import pytest
+import zstandard
 from django.db import DatabaseError, connection, transaction
 
 from reviewhub.audit.testing import unguarded
@@ -84,6 +86,54 @@ def test_of_a_blob_is_noticed(saved: list[Checkpoint], how: str) -> None:
         damage(blobs.filter(hash=one.hash), data=data)
     for row in saved:
         refused(row)
+
+
+@pytest.mark.parametrize("how", ["changed", "exchanged", "not packed", "empty"])
+def test_of_a_blob_is_mended_by_who_saves_the_value_again(
+    branch: Branch, saved: list[Checkpoint], how: str
+) -> None:
+    put(branch, '{"doc":"gone"}')
+    data = {"changed": b'\x00"other"', "exchanged": b"\x00[]", "not packed": b"\x01no", "empty": b""}[how]
+    damage(Blob.objects.filter(run_id=branch.run_id), data=data)
+    again = put(branch, '{"doc":' + LONG + "}")
+    recall.forget_all()
+    assert "hello" in read(again)
+    whole = '{"doc":' + LONG + ',"messages":[' + LONG + "]}"
+    assert put(branch, whole).state_hash == saved[0].state_hash
+    recall.forget_all()
+    assert read(saved[0]) == whole, "what named the value before is whole, too"
+
+
+def test_a_blob_in_other_bytes_of_the_same_value_stays(branch: Branch, saved: list[Checkpoint]) -> None:
+    put(branch, '{"doc":"gone"}')
+    hash_ = sha256(LONG.encode()).digest()
+    one = Blob.objects.filter(run_id=branch.run_id, hash=hash_)
+    other = b"\x01" + zstandard.ZstdCompressor(level=19, write_checksum=True).compress(LONG.encode())
+    damage(one, data=other)
+    again = put(branch, '{"doc":' + LONG + "}")
+    recall.forget_all()
+    assert "hello" in read(again)
+    assert bytes(one.get().data) == other
+
+
+@pytest.mark.parametrize(
+    "change", ["no bytes", "one byte", "other bytes", "compressed", "location", "size", "gone"]
+)
+def test_of_a_blob_is_not_mended_by_other_bytes(branch: Branch, saved: list[Checkpoint], change: str) -> None:
+    one = Blob.objects.filter(run_id=branch.run_id, hash=sha256(LONG.encode()).digest())
+    right = b"\x00" + LONG.encode()
+    fields: dict[str, Any] = {
+        "no bytes": {"data": b""},
+        "one byte": {"data": b"\x00"},
+        "other bytes": {"data": right + b" "},
+        "compressed": {"data": b"\x01" + LONG.encode()},
+        "location": {"data": right, "location": "files/x"},
+        "size": {"data": right, "size": 7},
+        "gone": {"data": None},
+    }[change]
+    with pytest.raises(DatabaseError), transaction.atomic():
+        one.update(**fields)
+    assert one.update(data=right) == 1, "only the bytes of this hash"
 
 
 def test_of_a_hash_is_noticed(saved: list[Checkpoint]) -> None:
