@@ -30,6 +30,7 @@ from reviewhub.core.errors import Forbidden, Invalid, NotFound
 from reviewhub.core.idempotency import check_key
 from reviewhub.core.limits import limits, parse_sent
 from reviewhub.core.rows import one_or_none
+from reviewhub.core.text import check_text
 from reviewhub.reviews.targets import checkpoint_for, run_target
 from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import branch_for_key, run_for_key
@@ -65,7 +66,8 @@ class Door(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """After the door: a filter with a slip of the pen in its name would answer with everything."""
         super().initial(request, *args, **kwargs)
-        for name in request.query_params:
+        for name, value in request.query_params.items():
+            check_text(value, path=f"/query/{name[:100]}")
             if name not in self.takes | EVERYWHERE:
                 known = ", ".join(sorted(self.takes | EVERYWHERE))
                 raise Invalid.at(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver, path, re_path
+from django.urls import URLPattern, URLResolver, path, re_path, register_converter
+from django.urls.converters import PathConverter
 from drf_spectacular.views import SpectacularAPIView
 
 from reviewhub.api.views import (
@@ -32,6 +33,15 @@ from reviewhub.api.views import (
     verdicts,
 )
 from reviewhub.api.views.unknown import not_an_id, unknown
+
+
+class AnyText(PathConverter):
+    """A name as it was sent, also one with line breaks: what is wrong is the name then, and not the address."""
+
+    regex = r"(?s:.+)"
+
+
+register_converter(AnyText, "any")
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("runs", runs.Runs.as_view()),
@@ -87,10 +97,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("branches/<uuid:branch>/tool-calls", branches.ToolCalls.as_view()),
     path("branches/<uuid:branch>/records", branches.AllRecords.as_view()),
     path("branches/<uuid:branch>/handover", branches.Handover.as_view()),
-    path("branches/<uuid:branch>/records/<path:key>", branches.Records.as_view()),
+    path("branches/<uuid:branch>/records/<any:key>", branches.Records.as_view()),
     path("resumptions", branches.Resumptions.as_view()),
-    path("tools/<path:name>", tools.OneTool.as_view()),
-    path("states/<path:name>/<int:version>", states.OneState.as_view()),
+    path("tools/<any:name>", tools.OneTool.as_view()),
+    path("states/<any:name>/<int:version>", states.OneState.as_view()),
     path("policy/explain", tools.Explain.as_view()),
     path("policy/schema", tools.PolicySchema.as_view()),
     path("policy", policy.InForce.as_view()),

@@ -27,7 +27,7 @@ from reviewhub.core.rows import one_or_none
 from reviewhub.core.transitions import move
 from reviewhub.gates.errors import AlreadyConsumed, DigestMismatch, GrantExpired, NotAllowed
 from reviewhub.gates.kinds import CallStarted
-from reviewhub.gates.reconsider import facts_differ, once_more, reask, reconsider, repeated_since
+from reviewhub.gates.reconsider import differ, facts_differ, once_more, reask, reconsider, repeated_since
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.reviews.queries import newest_about
 from reviewhub.runs.fence import check, check_not_halted
@@ -66,7 +66,7 @@ def consume(
 
     Raises:
         NotAllowed, DigestMismatch, AlreadyConsumed, GrantExpired, FactsChanged, PolicyChanged: the tool must not run.
-        IdempotencyConflict: the key began this attempt with another digest.
+        IdempotencyConflict: the key began this attempt with another digest or other facts.
         NotAnyMore, AgentStopped: the key was revoked, or the agent stopped, since the request came in.
         Superseded, StaleEpoch, RunEnded, Halted: the branch goes on elsewhere, not at all, or not now.
     """
@@ -100,7 +100,7 @@ def consumed(
     )
     check(locked.branch, epoch)
     if step is AtConsume.SAME_ANSWER and attempt is not None:
-        if digest != attempt.grant.digest:
+        if digest != attempt.grant.digest or differ(call, facts):
             raise IdempotencyConflict
         return _handed_out(locked, attempt)
     if digest != call.digest:

@@ -11,6 +11,7 @@ from reviewhub.accounts.permissions import Action
 from reviewhub.core.actors import Actor
 from reviewhub.core.text import check_text
 from reviewhub.reviews.targets import run_target
+from reviewhub.runs.fence import check_goes_on
 from reviewhub.runs.halt import halt as halt_branch
 from reviewhub.runs.models import Branch, Halt, Run
 from reviewhub.runs.states import OPEN_BRANCH
@@ -21,16 +22,18 @@ from reviewhub.toolcalls.locks import lock, lock_children
 def halt(*, run_id: uuid.UUID, reason: str, actor: Actor) -> bool:
     """Halts every open branch of a run, and the child runs that they started.
 
-    False when none was open, or all were halted already. What has started goes on to its end, and people may decide
+    False when all were halted already. What has started goes on to its end, and people may decide
     what waits.
 
     Raises:
+        RunEnded, IllegalTransition: no branch of it is open.
         NotAnyMore: who halts may not do so any more.
     """
     check_text(reason, path="/reason")
     run = Run.objects.select_related("agent").get(pk=run_id)
-    branches = list(lock(Branch.objects.filter(run=run, state__in=OPEN_BRANCH).order_by("pk")))
-    branches += lock_children(branches)
+    own = list(lock(Branch.objects.filter(run=run, state__in=OPEN_BRANCH).order_by("pk")))
+    branches = [*own, *lock_children(own)]
     still_may(actor, Action.RUN_HALT, run_target(run))
+    check_goes_on(run, own)
     done = [halt_branch(branch=one, kind=Halt.Kind.PERSON, reason=reason, actor=actor) for one in branches]
     return any(done)

@@ -21,7 +21,7 @@ from reviewhub.checkpoints.queries import head_of
 from reviewhub.checkpoints.save import save
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
-from reviewhub.core.errors import NotFound
+from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.idempotency import answered, claim
 from reviewhub.gates.kinds import CallObserved
 from reviewhub.gates.prepare import Prepared, prepare
@@ -37,6 +37,7 @@ from reviewhub.toolcalls.locks import Locked, lock_branch
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.propose import propose
 from reviewhub.toolcalls.states import CallState, Mode
+from reviewhub.tools.acts import act_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +64,7 @@ def observe(
         Invalid, Superseded, StaleEpoch, RunEnded, StaleHead, NotAnyMore, AgentStopped, IdempotencyConflict: as for a
             pause.
     """
+    _check_are_tools(body.tool_calls)
     branch = run.branches.filter(name=body.branch).first()
     if branch is None:
         raise NotFound(f"This run has no branch {body.branch!r}.")
@@ -85,6 +87,15 @@ def observe(
         kept.keep(status=201, answer=",".join(str(call.pk) for call in calls))
     found = warned(agent_id=agent.pk, draft=made)
     return Observed(branch=branch, checkpoint=checkpoint, calls=calls, created=True, warnings=found)
+
+
+def _check_are_tools(calls: Sequence[wire.ObservedCall]) -> None:
+    """An act (`rh.plan`, `rh.verdict/…`) runs only if the server lets it: it is on record then, not said afterwards."""
+    for at, call in enumerate(calls):
+        if act_of(call.tool) is not None:
+            raise Invalid.at(
+                f"/tool_calls/{at}/tool", "is one of the server's own names, and no tool that ran", "reserved"
+            )
 
 
 def _as_recorded(branch: Branch, ids: str) -> Observed:

@@ -33,12 +33,17 @@ from reviewhub.tools.models import Effect
 from reviewhub.tools.shown import shown
 
 
+def differ(call: ToolCall, facts: canonical.Tree | None) -> bool:
+    """Whether facts, if they are said at all, are others than the agent declared at the pause, if it did."""
+    declared = facts_of(call.claims)
+    return declared is not None and facts is not None and canonical.dumps(facts) != canonical.dumps(declared)
+
+
 def facts_differ(
     *, locked: Locked, grant: Grant, facts: canonical.Tree | None, actor: Actor
 ) -> ReviewHubError | None:
     """A refusal when the declared facts are not those of the pause any more; people are asked again then."""
-    declared = facts_of(locked.call.claims)
-    if declared is None or facts is None or canonical.dumps(facts) == canonical.dumps(declared):
+    if not differ(locked.call, facts):
         return None
     move(grant, to=GrantState.REVOKED, table=GRANT_EDGES)
     reask(locked=locked, because="The facts that the agent declared have changed.", actor=actor)

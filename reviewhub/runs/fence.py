@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from reviewhub.core import clock
-from reviewhub.core.errors import Conflict
-from reviewhub.runs.models import Branch
-from reviewhub.runs.states import OPEN_BRANCH, BranchState
+from reviewhub.core.errors import Conflict, IllegalTransition
+from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.states import OPEN_BRANCH, BranchState, RunState
 
 _MOST_REWRITES = 1000
 
@@ -78,6 +79,24 @@ def check_open(branch: Branch) -> None:
         raise RunEnded(
             f"This branch is {branch.state} and takes no writes any more.", state=str(branch.state)
         )
+
+
+def check_goes_on(run: Run, going: Collection[Branch]) -> None:
+    """Refuses what is for a run that goes on, when no branch of it does; a friendly answer would be a lie.
+
+    Args:
+        going: its open branches, as locked by the caller's transaction.
+
+    Raises:
+        RunEnded: with `state`.
+        IllegalTransition: it is set aside.
+    """
+    if going:
+        return
+    state = Run.objects.values_list("state", flat=True).get(pk=run.pk)
+    if state == RunState.QUARANTINED:
+        raise IllegalTransition("This run is set aside: nothing of it goes on.", state=state)
+    raise RunEnded(f"This run is {state}: nothing of it goes on.", state=state)
 
 
 def continue_from(branch: Branch) -> dict[str, Any] | None:

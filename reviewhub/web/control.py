@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target
-from reviewhub.core.errors import IllegalTransition, Invalid, NotFound
+from reviewhub.core.errors import Conflict, IllegalTransition, Invalid, NotFound
 from reviewhub.core.rows import one_or_none
 from reviewhub.gates.halt import halt as halt_run
 from reviewhub.gates.resume import resume as resume_run
@@ -47,10 +47,13 @@ def _reason(request: HttpRequest) -> str:
 @page(Action.RUN_HALT, of=find, again=again)
 def halt(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
     """Halts every open branch."""
-    if halt_run(run_id=row.pk, reason=_reason(request), actor=actor(request, caller)):
-        messages.success(request, "The run is halted. Nothing starts until somebody resumes it.")
-    else:
-        messages.info(request, "The run is halted already, or has ended.")
+    try:
+        if halt_run(run_id=row.pk, reason=_reason(request), actor=actor(request, caller)):
+            messages.success(request, "The run is halted. Nothing starts until somebody resumes it.")
+        else:
+            messages.info(request, "The run is halted already.")
+    except Conflict as error:
+        messages.info(request, error.message)
     return redirect(f"/{caller.member.workspace.slug}/runs/{row.pk}")
 
 
@@ -58,10 +61,13 @@ def halt(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
 @page(Action.RUN_RESUME, of=find, again=again)
 def resume(request: HttpRequest, caller: MemberCaller, row: Run) -> HttpResponse:
     """Lifts the halts."""
-    if resume_run(run_id=row.pk, reason=_reason(request), actor=actor(request, caller)):
-        messages.success(request, "The run goes on.")
-    else:
-        messages.info(request, "The run is not halted.")
+    try:
+        if resume_run(run_id=row.pk, reason=_reason(request), actor=actor(request, caller)):
+            messages.success(request, "The run goes on.")
+        else:
+            messages.info(request, "The run is not halted.")
+    except Conflict as error:
+        messages.info(request, error.message)
     return redirect(f"/{caller.member.workspace.slug}/runs/{row.pk}")
 
 

@@ -11,6 +11,8 @@ from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.hosting.models import Record
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Run
+from reviewhub.toolcalls.models import ToolCall
+from reviewhub.tools.models import Tool
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, agent_of, call
 from tests.shared import shared
@@ -180,3 +182,34 @@ def test_what_no_pause_takes_is_not_explained_either(agent: AgentHttp, run: Any,
         agent.pause(run["id"], call(arguments=large)),
     ):
         assert (answer.status, answer.json["errors"][0]["code"]) == (422, "too_large")
+
+
+@pytest.mark.parametrize(
+    "name", ["rh.plan", "rh.finish", "rh.ask", "rh.step/pay", "rh.gate/pay", "rh.verdict/Books"]
+)
+def test_nobody_observes_what_only_the_server_lets_be(agent: AgentHttp, run: Any, name: str) -> None:
+    fine = {**call(), "outcome": {"status": "succeeded"}}
+    body = {"tool_calls": [fine, {**fine, "tool": name}]}
+    answer = agent.post(f"/runs/{run['id']}/observations", body)
+    assert (answer.status, answer.json["errors"][0]["path"]) == (422, "/tool_calls/1/tool")
+    assert answer.json["errors"][0]["code"] == "reserved"
+    assert not ToolCall.objects.exists() and not Tool.objects.filter(name=name).exists()
+
+
+@pytest.mark.parametrize("name", ["a%0ab", "%0a", "a%0a", "a%0d%0ab", "a/b%0ac"])
+def test_a_name_with_a_line_break_is_what_is_refused(agent: AgentHttp, run: Any, name: str) -> None:
+    tool = agent.put(f"/tools/{name}", {"effect": "read"})
+    assert (tool.status, tool.json["errors"][0]["path"]) == (422, "/name")
+    state = agent.put(f"/states/{name}/1", {"schema": {"type": "object"}})
+    assert (state.status, state.json["errors"][0]["path"]) == (422, "/name")
+    record = agent.put(f"{branch_of(run)}/records/{name}", {"value": 1})
+    assert (record.status, record.json["errors"][0]["path"]) == (422, "/key")
+    assert agent.get(f"{branch_of(run)}/records/{name}").code == "not_found"
+    assert agent.get(f"/states/{name}/1").code == "not_found"
+
+
+@pytest.mark.parametrize("address", ["/runs?q=a%00b", "/requests?agent=%00", "/requests?tool=x&q=%00"])
+def test_a_filter_that_no_database_keeps_is_named(bob: PersonHttp, address: str) -> None:
+    answer = bob.get(address)
+    path = "/query/" + address.rpartition("=")[0].replace("?", "&").rpartition("&")[2]
+    assert (answer.status, answer.json["errors"][0]["path"]) == (422, path)

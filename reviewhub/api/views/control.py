@@ -26,7 +26,7 @@ class HaltRun(PersonView):
 
     @extend_schema(request=wire.WhyBody, responses=wire.RunOut)
     def post(self, request: Request, run: uuid.UUID) -> HttpResponse:
-        """Nothing starts for the run until it is resumed; halting twice changes nothing."""
+        """Nothing starts for the run until it is resumed; halting twice changes nothing, 409 when it has ended."""
         row, caller = run_of_person(request, run, Action.RUN_HALT)
         halt(run_id=row.pk, reason=read(request, wire.WhyBody).reason, actor=actor_of(request, caller))
         return answer(run_out(row, for_people=True))
@@ -37,7 +37,8 @@ class ResumeRun(PersonView):
 
     @extend_schema(request=wire.WhyBody, responses=wire.RunOut)
     def post(self, request: Request, run: uuid.UUID) -> HttpResponse:
-        """Lifts the halt, whoever or whatever made it; resuming a run that is not halted changes nothing."""
+        """Lifts the halt, whoever or whatever made it; resuming one that is not halted changes nothing,
+        409 when it has ended."""
         row, caller = run_of_person(request, run, Action.RUN_RESUME)
         resume(run_id=row.pk, reason=read(request, wire.WhyBody).reason, actor=actor_of(request, caller))
         return answer(run_out(row, for_people=True))
