@@ -25,6 +25,7 @@ from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.idempotency import answered, claim
 from reviewhub.gates.kinds import CallObserved
 from reviewhub.gates.prepare import Prepared, prepare
+from reviewhub.gates.rejected import hold_rejected
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.gates.unknown import open_unknown
 from reviewhub.gates.within_limits import take_all, within_limits
@@ -112,6 +113,7 @@ def _record(
     actor: Actor,
 ) -> list[ToolCall]:
     prepared, weighings = within_limits(run=run, agent=run.agent, prepared=prepared)
+    prepared = hold_rejected(run=run, agent=run.agent, prepared=prepared)
     proposals = [
         replace(one.proposal, state=call.outcome.status.value)
         for one, call in zip(prepared, given, strict=True)

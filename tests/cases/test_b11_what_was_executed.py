@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import uuid
 from typing import Any
 
+import pytest
 from reviewhub_agents import transcript, wire
 
 from reviewhub.audit.models import Event
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.models import PostReview, ReviewRequest
 from tests.cases.conftest import Exec
-from tests.driver import AgentHttp, PersonHttp, call
+from tests.cast import Cast
+from tests.driver import AgentHttp, PersonHttp, call, policy
 from tests.shared import shared
 
 ORIGINAL = {"amount": 100, "to": "ACME"}
@@ -64,3 +67,64 @@ def test_b11_what_ran_asked_again_and_other_calls_are_no_repeat(agent: AgentHttp
     other = agent.run()["id"]
     agent.pause(other, call("transfer", arguments=ORIGINAL)).ok(201)
     assert set(ReviewRequest.objects.values_list("again_of", flat=True)) == {None}
+
+
+def lets_run(cast: Cast, agent: AgentHttp) -> None:
+    agent.put("/tools/transfer", {"effect": "once"}).ok(200)
+    policy(cast.support, {"name": "Transfers", "tool": "transfer", "action": "allow"})
+
+
+@pytest.mark.parametrize("amount", [100, 100.0, 1e2])
+def test_b11_not_even_a_rule_lets_run_what_a_person_changed(
+    cast: Cast, agent: AgentHttp, reviewer: PersonHttp, tool: Exec, edited: Any, amount: float
+) -> None:
+    lets_run(cast, agent)
+    run = ReviewRequest.objects.get().run_id
+    again = {"tool_calls": [call("transfer", "again", arguments={"amount": amount, "to": "ACME"})]}
+    (asked,) = agent.post(f"/runs/{run}/pauses", again).ok(201)["tool_calls"]
+    assert asked["state"] == "waiting"
+    assert "Bob changed exactly this call (#1)." in asked["because"]["text"]
+    assert not tool.attempt(asked)
+    first, second = ReviewRequest.objects.order_by("number")
+    assert second.again_of == first
+    reviewer.decide(asked, "approve").ok(200)
+    assert tool.attempt(asked)
+    again["tool_calls"][0]["call_id"] = "and again"
+    (asked,) = agent.post(f"/runs/{run}/pauses", again).ok(201)["tool_calls"]
+    assert asked["state"] == "allowed", "the last word was yes"
+
+
+def test_b11_what_it_was_changed_to_runs_by_the_rule(cast: Cast, agent: AgentHttp, edited: Any) -> None:
+    lets_run(cast, agent)
+    run = ReviewRequest.objects.get().run_id
+    same = {"tool_calls": [call("transfer", "again", arguments={"amount": 10, "to": "ACME"})]}
+    (asked,) = agent.post(f"/runs/{run}/pauses", same).ok(201)["tool_calls"]
+    assert asked["state"] == "allowed"
+
+
+def test_b11_an_edit_of_a_spelling_alone_is_a_yes(cast: Cast, agent: AgentHttp, reviewer: PersonHttp) -> None:
+    run = agent.run()["id"]
+    (asked,) = agent.pause(run, call("transfer", arguments=ORIGINAL)).ok(201)["tool_calls"]
+    change = {"changes": [{"op": "set", "path": "/amount", "value": 100.0}]}
+    reviewer.decide(asked, "edit", **change).ok()
+    agent.post(f"/tool-calls/{asked['id']}/withdraw").ok(200)
+    lets_run(cast, agent)
+    again = {"tool_calls": [call("transfer", "again", arguments=ORIGINAL)]}
+    (asked,) = agent.post(f"/runs/{run}/pauses", again).ok(201)["tool_calls"]
+    assert asked["state"] == "allowed"
+
+
+@pytest.mark.parametrize("answer", ["reject", "edit"])
+def test_b11_what_people_said_no_to_and_ran_all_the_same_ran_without_approval(
+    cast: Cast, agent: AgentHttp, reviewer: PersonHttp, answer: str
+) -> None:
+    run = agent.run()["id"]
+    (asked,) = agent.pause(run, call("transfer", arguments=ORIGINAL)).ok(201)["tool_calls"]
+    reviewer.decide(asked, answer, **(CUT if answer == "edit" else {"message": "no"})).ok()
+    lets_run(cast, agent)
+    did = {
+        "tool_calls": [{**call("transfer", "did", arguments=ORIGINAL), "outcome": {"status": "succeeded"}}]
+    }
+    (told,) = agent.post(f"/runs/{run}/observations", did).ok(201)["tool_calls"]
+    assert told["ran_without_approval"] is True
+    assert PostReview.objects.get().tool_call_id == uuid.UUID(told["id"])
