@@ -66,8 +66,9 @@ class Door(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """After the door: a filter with a slip of the pen in its name would answer with everything."""
         super().initial(request, *args, **kwargs)
-        for name, value in request.query_params.items():
-            check_text(value, path=f"/query/{name[:100]}")
+        for name, values in request.query_params.lists():
+            for value in values:
+                check_text(str(value), path=f"/query/{name[:100]}")
             if name not in self.takes | EVERYWHERE:
                 known = ", ".join(sorted(self.takes | EVERYWHERE))
                 raise Invalid.at(

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator
 from reviewhub_agents import canonical
 from reviewhub_agents.canonical.values import unsafe
 from reviewhub_agents.exact import OpaqueBytes, Unread
@@ -79,7 +79,18 @@ class Open(BaseModel, extra="allow"):
     a: int
 
 
-TYPES: list[type] = [Colour, Word, Level, Right, Shop.Order.Status, Point, Pair, Parcel, Stamp, Line, Open]
+class Doubled(BaseModel):
+    n: int
+
+    @field_validator("n")
+    @classmethod
+    def twice(cls, value: int) -> int:
+        return value * 2
+
+
+TYPES: list[type] = [
+    *(Colour, Word, Level, Right, Shop.Order.Status, Point, Pair, Parcel, Stamp, Line, Open, Doubled)
+]
 
 NAN_WITH_SIGN: float = struct.unpack(">d", bytes.fromhex("fff8000000000001"))[0]
 
@@ -156,6 +167,9 @@ VALUES: dict[str, Any] = {
     "UTC": datetime(2026, 1, 1, tzinfo=UTC),
     "fixed offset": datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=5, minutes=30))),
     "offset with seconds": datetime(2026, 1, 1, tzinfo=timezone(-timedelta(seconds=1, microseconds=2))),
+    "offset below a second": datetime(2026, 1, 1, tzinfo=timezone(-timedelta(microseconds=1))),
+    "time with an offset below a second": time(1, tzinfo=timezone(timedelta(microseconds=5))),
+    "named offset below a second": datetime(2026, 1, 1, tzinfo=timezone(timedelta(microseconds=5), "x")),
     "named offset": datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=1), "MEZ")),
     "zone": datetime(2026, 3, 29, 1, 30, tzinfo=BERLIN),
     "zone, first of a doubled hour": datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN),
@@ -213,6 +227,13 @@ class Own:
 REFUSED: dict[str, tuple[Any, str, str]] = {
     # name: value, path of the fault, what its message names
     "plain object": ({"a": [1, Own()]}, "/a/1", "tests.agents.values.Own"),
+    "model that its class would change": ({"a": [Doubled(n=1)]}, "/a/0", "Doubled changes 'n'"),
+    "model that its class would refuse": (
+        [(Line.model_construct(sku=1),)],
+        "/0/0",
+        "Line does not accept sku",
+    ),
+    "model inside of a dataclass": ({"p": Point(Doubled(n=1), 0)}, "/p", "Doubled changes 'n'"),
     "function": ({"a": {"b/c": len}}, "/a/b~1c", "builtin_function_or_method"),
     "generator": ((item for item in ()), "", "generator"),
     "exception": ([ValueError("x")], "/0", "ValueError"),

@@ -68,7 +68,10 @@ def fields_of(value: Any, types: Types) -> tuple[str, dict[str, Any], dict[str, 
     if is_named_tuple(kind):
         return name, dict(zip(kind._fields, value, strict=True)), {}
     if isinstance(value, BaseModel):
-        return name, *_model_fields(value)
+        fields, more = _model_fields(value)
+        # What its own validation would not give back is refused now: whoever reads it could only refuse it later.
+        _read_model(kind, fields, more.get("unset", []))
+        return name, fields, more
     return name, _dataclass_fields(value), {}
 
 

@@ -17,6 +17,7 @@ from .values import marked, refuse, safe
 
 _CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{6})?"
 _OFFSET = r"[+-][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{6})?)?"
+_FIXED = re.compile(r"([+-])([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{6}))?)?$")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DATETIME = re.compile(rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T{_CLOCK}(?:{_OFFSET})?")
 _TIME = re.compile(rf"{_CLOCK}(?:{_OFFSET})?")
@@ -53,7 +54,7 @@ def read_datetime(members: Members) -> datetime:
     text = text_of(members)
     found = _parsed(datetime.fromisoformat, _DATETIME, text).replace(fold=_fold(members))
     if "zone" not in members:
-        return found.replace(tzinfo=_fixed(members, found.tzinfo))
+        return found.replace(tzinfo=_fixed(members, text))
     placed = found.replace(tzinfo=_zone_info(members))
     if placed.utcoffset() != found.utcoffset():
         refuse(f"In the zone {placed.tzinfo} as it is known here, {text} has another offset.")
@@ -70,9 +71,10 @@ def write_time(value: time) -> Members:
 def read_time(members: Members) -> time:
     """A zone without a date has no offset, or always the same one; that may have been written."""
     only(members, "value", "zone", "name", "fold")
-    found = _parsed(time.fromisoformat, _TIME, text_of(members)).replace(fold=_fold(members))
+    text = text_of(members)
+    found = _parsed(time.fromisoformat, _TIME, text).replace(fold=_fold(members))
     if "zone" not in members:
-        return found.replace(tzinfo=_fixed(members, found.tzinfo))
+        return found.replace(tzinfo=_fixed(members, text))
     placed = found.replace(tzinfo=_zone_info(members))
     if found.tzinfo is not None and placed.utcoffset() != found.utcoffset():
         refuse("A time of day in a zone has no offset of its own.")
@@ -116,13 +118,17 @@ def _zone(zone: tzinfo | None, fold: int) -> dict[str, Writable]:
     return refuse(f"A time zone of type {kind} cannot be kept; use ZoneInfo or timezone.")
 
 
-def _fixed(members: Members, zone: tzinfo | None) -> tzinfo | None:
-    if "name" not in members:
-        return zone
-    offset = zone.utcoffset(None) if zone is not None else None
-    if offset is None:
-        refuse("Only a fixed offset has a name.")
-    return timezone(offset, text_of(members, "name"))
+def _fixed(members: Members, text: str) -> tzinfo | None:
+    # Read here, since `fromisoformat` takes an offset of less than a second for none.
+    match = _FIXED.search(text.partition("T")[2] or text)
+    if match is None:
+        return None if "name" not in members else refuse("Only a fixed offset has a name.")
+    sign, hours, minutes, seconds, fraction = match.groups()
+    size = timedelta(
+        hours=int(hours), minutes=int(minutes), seconds=int(seconds or 0), microseconds=int(fraction or 0)
+    )
+    offset = -size if sign == "-" else size
+    return timezone(offset, text_of(members, "name")) if "name" in members else timezone(offset)
 
 
 def _zone_info(members: Members) -> ZoneInfo:
