@@ -19,13 +19,16 @@ from reviewhub.core.clock import now
 from reviewhub.core.errors import Invalid, NotFound
 
 LONGEST = timedelta(days=366)
+JUST_NOW = timedelta(minutes=5)
+"""So long ago it may begin: forms take whole minutes, and take a while to be filled in. It begins now then."""
 
 
 @transaction.atomic
 def delegate(
     *, member: Member, to: Member, starts_at: datetime, ends_at: datetime, actor: Actor
 ) -> Delegation:
-    """From `starts_at` until `ends_at` `to` may vote in the place of `member`, wherever that one's teams are asked.
+    """From `starts_at`, now at the earliest, until `ends_at` `to` may vote in the place of `member`, wherever that
+    one's teams are asked.
 
     One member has one stand-in at a time. Both rows are locked, so whoever is disabled meanwhile lends and borrows
     nothing.
@@ -43,6 +46,10 @@ def delegate(
         raise Invalid.at("/to", "Choose somebody else than yourself.")
     if not (stand_in.is_active and stand_in.person.is_active and stand_in.role in DECIDING_ROLES):
         raise Invalid.at("/to", f"{stand_in.person.name} cannot decide anything.")
+    at = now()
+    if starts_at < at - JUST_NOW:
+        raise Invalid.at("/starts_at", "It begins in the past; it can begin now at the earliest.")
+    starts_at = max(starts_at, at)
     _check_times(lender, starts_at, ends_at)
     made = Delegation.objects.create(
         workspace_id=lender.workspace_id, member=lender, to=stand_in, starts_at=starts_at, ends_at=ends_at
@@ -70,9 +77,7 @@ def lock_members(*ids: uuid.UUID) -> dict[uuid.UUID, Member]:
 
 def _check_times(lender: Member, starts_at: datetime, ends_at: datetime) -> None:
     if ends_at <= starts_at:
-        raise Invalid.at("/ends_at", "It has to end after it begins.")
-    if ends_at <= now():
-        raise Invalid.at("/ends_at", "It would be over already.")
+        raise Invalid.at("/ends_at", "It has to end after it begins, and later than now.")
     if ends_at - starts_at > LONGEST:
         raise Invalid.at("/ends_at", f"It can last {LONGEST.days} days at most.")
     others = Delegation.objects.filter(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
-from reviewhub.insights.minutes import pace
+from reviewhub.insights.minutes import Source, pace
 from reviewhub.insights.models import Backtest, BacktestCall
 from reviewhub.insights.rules import FAILED, LET_REJECTED, AlwaysApproved, Tally
 from reviewhub.policies.models import PolicyDraft
+from reviewhub.toolcalls.models import ToolCall
 
 HEADINGS = (LET_REJECTED, "held", "freed", "denied", "rerouted", FAILED)
 MOST_LISTED = 10
 MOST_TOOLS = 10
+MOST_UNDECIDED = 10
+DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +35,8 @@ class TeamLoad:
     now: float
     then: float
     seconds: float
+    measured: Source
+    """Of whose votes the seconds are: this team's, all teams', or nobody's."""
 
     @property
     def minutes(self) -> float:
@@ -46,8 +52,11 @@ class Report:
     tally: Tally
     groups: list[Group]
     teams: list[TeamLoad]
+    days: float
+    """By how many days figures a day are divided: those asked for, or fewer where the record is younger."""
+    undecided: list[tuple[str, int]]
+    """Which rules of the draft could not be decided, why, and on how many calls; the most frequent first."""
     always_approved: list[AlwaysApproved]
-    pace_is_assumed: bool
 
     @property
     def percent(self) -> int:
@@ -61,7 +70,7 @@ def report(draft: PolicyDraft) -> Report | None:
     found = Backtest.objects.filter(draft=draft).order_by("-created_at").first()
     if found is None:
         return None
-    tally, speed = Tally.loads(found.figures), pace(found.workspace_id)
+    tally, speed, days = Tally.loads(found.figures), pace(found.workspace_id), _days(found)
     return Report(
         backtest=found,
         tally=tally,
@@ -71,12 +80,28 @@ def report(draft: PolicyDraft) -> Report | None:
             if heading in tally.changes
         ],
         teams=[
-            TeamLoad(team=team, now=now / found.days, then=then / found.days, seconds=speed.of(team))
+            TeamLoad(
+                team=team,
+                now=now / days,
+                then=then / days,
+                seconds=speed.of(team),
+                measured=speed.source(team),
+            )
             for team, (now, then) in sorted(tally.teams.items())
         ],
+        days=days,
+        undecided=sorted(tally.undecided.items(), key=lambda one: (-one[1], one[0]))[:MOST_UNDECIDED],
         always_approved=tally.always_approved[:MOST_TOOLS],
-        pace_is_assumed=speed.is_assumed,
     )
+
+
+def _days(backtest: Backtest) -> float:
+    """How many of the days there is a record of, at least one."""
+    calls = ToolCall.objects.filter(workspace_id=backtest.workspace_id).order_by("created_at")
+    first = calls.values_list("created_at", flat=True).first()
+    if first is None or first <= backtest.since:
+        return float(backtest.days)
+    return max(1.0, (backtest.until - first) / DAY)
 
 
 def _calls(backtest: Backtest, heading: str) -> list[BacktestCall]:

@@ -9,6 +9,7 @@ from reviewhub.policies.compare import RUNS, change_of
 from reviewhub.policies.rules import Answer
 
 MOST_TOOLS = 500
+MOST_UNDECIDED = 100
 FEWEST_APPROVED = 5
 """From so many approvals on a tool counts as one that is always approved."""
 LET_REJECTED = "rejected"
@@ -35,6 +36,8 @@ class Tally:
     changes: dict[str, int] = field(default_factory=dict)
     teams: dict[str, list[int]] = field(default_factory=dict)
     tools: dict[str, list[int]] = field(default_factory=dict)
+    undecided: dict[str, int] = field(default_factory=dict)
+    """How many calls the draft could not decide, by rule and reason in words."""
     taken: dict[str, dict[str, int]] = field(default_factory=dict)
     """What is taken of each limit, in millionths by part of its time (`insights.beside`)."""
     uses: dict[str, int] = field(default_factory=dict)
@@ -53,6 +56,9 @@ class Tally:
         if after is None:
             return self._under([FAILED])
         self._ask(after, 1)
+        for words in after.undecided:
+            if words in self.undecided or len(self.undecided) < MOST_UNDECIDED:
+                self.undecided[words] = self.undecided.get(words, 0) + 1
         found: list[str] = []
         if change := change_of(before, after):
             found.append(change)

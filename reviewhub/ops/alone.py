@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import TextIO
 
+from django.conf import settings
+
 
 class RunsAlready(Exception):
     """Another process holds the folder; the message says where it runs."""
@@ -33,7 +35,24 @@ class Alone:
         """Leaves for others where this one runs."""
         self._write(f"{address} (process {os.getpid()})")
 
+    @staticmethod
+    def runs_at(folder: Path) -> str:
+        """The address of what runs on a folder just now, as it said; empty for none."""
+        try:
+            with (folder / "up.lock").open(encoding="utf-8") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return (folder / "up.lock").read_text(encoding="utf-8").partition(" ")[0]
+        except OSError:
+            pass
+        return ""
+
     def _write(self, text: str) -> None:
         self._file.truncate(0)
         self._file.write(text)
         self._file.flush()
+
+
+def public_address() -> str:
+    """Where people reach this installation: the setting, else where it runs now, on whatever port it took."""
+    return ("" if "PUBLIC_URL" in os.environ else Alone.runs_at(settings.VAR)) or settings.PUBLIC_URL

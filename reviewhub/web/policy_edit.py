@@ -60,7 +60,7 @@ class _Sheet:
 
 def _again(request: HttpRequest, caller: MemberCaller, error: Invalid) -> HttpResponse:
     sheet = _sent(request)
-    sheet.found, sheet.status = faults(error, sheet.draft.name_of), error.status
+    sheet.found, sheet.status = faults(sheet.draft.told(error), sheet.draft.name_of), error.status
     return _editor(request, caller, sheet)
 
 
@@ -234,7 +234,7 @@ def _looked_at(request: HttpRequest, caller: MemberCaller, sheet: _Sheet, before
         if is_asked:
             context["is_fine"] = sheet.button != "try"
     except Invalid as error:
-        context["found"] = faults(error, sheet.draft.name_of) if is_asked else []
+        context["found"] = faults(sheet.draft.told(error), sheet.draft.name_of) if is_asked else []
     return context
 
 

@@ -21,7 +21,7 @@ from reviewhub.web import policy_conditions, policy_limits, policy_stages
 from reviewhub.web.policy_conditions import MOST_CONDITIONS, ConditionForm
 from reviewhub.web.policy_limits import MOST_LIMITS, LimitForm, WaitingForm
 from reviewhub.web.policy_stages import StageForm, StepForm
-from reviewhub.web.policy_times import duration_words, seconds_of, whole
+from reviewhub.web.policy_times import duration_words, seconds_of, unread, whole, written
 
 MOST_RULES = 200
 USUAL_DEADLINE = "1 d"
@@ -194,7 +194,7 @@ class RuleForm:
         )
 
     def tree(self) -> dict[str, Any]:
-        """The rule as the policy's text has it. Raises Invalid for what is no number and no duration."""
+        """The rule as the policy's text has it."""
         found: dict[str, Any] = {"name": self.name.strip(), "tool": self.tool.strip(), "action": self.action}
         for name in ("agent", "agent_team", "environment", "expression"):
             if value := getattr(self, name).strip():
@@ -202,7 +202,7 @@ class RuleForm:
         if self.when:
             found["when"] = [condition.tree() for condition in self.when]
         if self.action == "observe" and self.sample.strip() not in ("", "100"):
-            found["sample_percent"] = whole(self.sample, "sample_percent")
+            found["sample_percent"] = whole(self.sample)
         if self.action != "require":
             return found
         return found | self._required()
@@ -210,12 +210,12 @@ class RuleForm:
     def _required(self) -> dict[str, Any]:
         """What the action require takes beside."""
         found = policy_stages.stages_tree(self.team, self.approvals, self.more)
-        found["deny_threshold"] = whole(self.deny_threshold, "deny_threshold")
+        found["deny_threshold"] = whole(self.deny_threshold)
         if self.deadline.strip():
             found["deadline_seconds"] = seconds_of(self.deadline)
             found["on_timeout"] = self.on_timeout
         if self.remind.strip():
-            found["remind_seconds"] = seconds_of(self.remind, "remind_seconds")
+            found["remind_seconds"] = seconds_of(self.remind)
         if self.escalation:
             found["escalation"] = policy_stages.steps_tree(self.escalation)
         if set(self.allowed) != set(VERDICTS):
@@ -223,7 +223,7 @@ class RuleForm:
         if locked := [path.strip() for path in self.locked.split(",") if path.strip()]:
             found["locked_fields"] = locked
         if self.sign_in.strip():
-            found["sign_in_minutes"] = whole(self.sign_in, "sign_in_minutes")
+            found["sign_in_minutes"] = whole(self.sign_in)
         for name, said in (("four_eyes", self.four_eyes), ("typed_confirmation", self.typed)):
             if said:
                 found[name] = True
@@ -289,23 +289,23 @@ class Draft:
         }
 
     def text(self) -> str:
-        """The policy's text, to be read by `parse_policy`.
-
-        Raises:
-            Invalid: naming layer, rule and field of the first fault of each rule.
-        """
-        layers: dict[str, list[dict[str, Any]]] = {}
-        errors: list[dict[str, str]] = []
-        for layer, _, forms in self.lines:
-            trees = layers[layer] = []
-            for at, form in enumerate(forms):
-                try:
-                    trees.append(form.tree())
-                except Invalid as error:
-                    errors += [{**one, "path": f"/{layer}/{at}{one['path']}"} for one in error.errors]
-        if errors:
-            raise Invalid(errors[0]["message"], errors=errors)
+        """The policy's text, to be read by `parse_policy`, which refuses what could not be read here."""
+        layers = written(self._trees())
         return canonical.dumps({layer: rules for layer, rules in layers.items() if rules or layer == "rules"})
+
+    def told(self, error: Invalid) -> Invalid:
+        """What its reader said of the text, in the words of the form where the form could not read a field."""
+        instead = unread(self._trees())
+        found: dict[tuple[str, str], dict[str, str]] = {}
+        for one in error.errors:
+            # Of a value that may be of two types its reader says what is wrong with either.
+            at = next((path for path in instead if f"{one['path']}/".startswith(f"{path}/")), one["path"])
+            told = {**one, "path": at, "message": instead.get(at, one["message"])}
+            found.setdefault((at, told["message"]), told)
+        return Invalid(error.message, errors=list(found.values()))
+
+    def _trees(self) -> dict[str, list[dict[str, Any]]]:
+        return {layer: [form.tree() for form in forms] for layer, _, forms in self.lines}
 
 
 def read(given: Mapping[str, Any], lists: Any) -> Draft:
@@ -426,25 +426,42 @@ def _with_new(rules: list[RuleForm]) -> list[RuleForm]:
     return [*rules[:at], RuleForm(deadline=USUAL_DEADLINE, is_new=True), *rules[at:]]
 
 
+_FIELD_WORDS = {
+    "when": "conditions", "deny_threshold": "rejections that end it", "deadline_seconds": "deadline",
+    "on_timeout": "if nobody answers", "remind_seconds": "reminder after", "allowed_decisions": "allowed answers",
+    "sign_in_minutes": "password of the last", "sample_percent": "looked at later", "window_seconds": "within",
+    "sum_of": "adds up", "per": "counted for", "then": "what would pass it",
+}  # fmt: skip
+_VALUE_WORDS = {
+    ("on_timeout", "deny"): "it is denied", ("on_timeout", "allow"): "it runs", ("sum_of", None): "nothing",
+    ("per", "agent"): "each agent", ("per", "all"): "all agents together", ("then", "require"): "asks for approval",
+    ("then", "deny"): "is denied",
+}  # fmt: skip
+
+
 def field_words(field: Field) -> str:
     """One difference, such as `approvals: 1 → 2`."""
-    name = field.name.replace("_seconds", "").replace("_", " ")
+    name = _FIELD_WORDS.get(field.name, field.name.replace("_", " "))
     return f"{name}: {_said(field.name, field.before)} → {_said(field.name, field.after)}"
 
 
 def _said(name: str, value: Any) -> str:
-    if value is None:
-        return "the agent's" if name == "team" else "any" if name in _SCOPE else "none"
+    if isinstance(value, str | None) and (name, value) in _VALUE_WORDS:
+        return _VALUE_WORDS[name, value]
+    if value is None or value == []:
+        return "the agent’s" if name == "team" else "any" if name in _SCOPE else "none"
     if name.endswith("_seconds"):
         return duration_words(value)
+    if name in ("sign_in_minutes", "sample_percent"):
+        return f"{value} {'min' if name == 'sign_in_minutes' else '%'}"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if name == "when":
-        return "; ".join(str(Condition.model_validate_json(canonical.dumps(one))) for one in value) or "any"
+        return " and ".join(str(Condition.model_validate_json(canonical.dumps(one))) for one in value)
     if name == "stages":
-        return ", then ".join(str(Stage(**one)) for one in value).replace(", then with ", " with ") or "none"
+        return ", then ".join(str(Stage(**one)) for one in value).replace(", then with ", " with ")
     if name == "escalation":
-        return ", then ".join(f"{Escalation(**one)}" for one in value) or "none"
+        return ", then ".join(f"{Escalation(**one)}" for one in value)
     if isinstance(value, list):
         return ", ".join(dict(VERDICT_WORDS).get(one, str(one)) for one in value)
-    return dict(ACTIONS).get(value, str(value)) if name in ("action", "then") else str(value)
+    return dict(ACTIONS).get(value, str(value)) if name == "action" else str(value)

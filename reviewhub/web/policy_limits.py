@@ -9,9 +9,8 @@ from typing import Any
 
 from reviewhub_agents import canonical
 
-from reviewhub.core.errors import Invalid
 from reviewhub.policies.limit import Limit, WaitingLimit
-from reviewhub.web.policy_times import duration_words, seconds_of, whole
+from reviewhub.web.policy_times import Unread, duration_words, seconds_of, whole
 
 MOST_LIMITS = 50
 LIMIT_FIELDS = (
@@ -89,12 +88,12 @@ class LimitForm:
         )
 
     def tree(self) -> dict[str, Any]:
-        """The limit as the policy's text has it. Raises Invalid for what is no time and no number of people."""
+        """The limit as the policy's text has it."""
         found = _given(self, ("agent", "agent_team", "environment", "sum_of"))
         found |= {"name": self.name.strip(), "tool": self.tool.strip(), "per": self.per, "then": self.then}
-        found |= {"window_seconds": seconds_of(self.window, "window_seconds"), "most": _most(self.most)}
+        found |= {"window_seconds": seconds_of(self.window), "most": _most(self.most)}
         if self.then == "require":
-            found |= _given(self, ("team",)) | {"approvals": whole(self.approvals, "approvals")}
+            found |= _given(self, ("team",)) | {"approvals": whole(self.approvals)}
             if self.deadline.strip():
                 found["deadline_seconds"] = seconds_of(self.deadline)
         return found
@@ -125,7 +124,7 @@ class WaitingForm:
         return cls(limit.name, limit.agent or "", limit.agent_team or "", str(limit.most))
 
     def tree(self) -> dict[str, Any]:
-        """As the policy's text has it. Raises Invalid for what is no number."""
+        """As the policy's text has it."""
         return _given(self, ("agent", "agent_team")) | {"name": self.name.strip(), "most": _most(self.most)}
 
 
@@ -152,8 +151,8 @@ def _given(form: object, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _most(text: str) -> Any:
-    """A whole number as a number, any other as the text that it is. Raises Invalid for what is no number."""
+    """A whole number as a number, any other as the text that it is."""
     bare = text.strip()
     if not _AMOUNT.fullmatch(bare):
-        raise Invalid.at("/most", "Write a number such as 500 or 99.50.")
+        return Unread(text, "Write a number such as 500 or 99.50.")
     return bare if "." in bare else canonical.Number(bare)

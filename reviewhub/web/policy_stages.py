@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reviewhub.core.errors import Invalid
 from reviewhub.policies.requirement import MOST_STAGES, MOST_STEPS, Escalation, Stage
-from reviewhub.web.policy_times import duration_words, seconds_of, whole
+from reviewhub.web.policy_times import Unread, duration_words, seconds_of, whole
 
 MANAGERS = "managers"
 OWN = "own"
@@ -54,17 +53,13 @@ def step_forms(steps: Sequence[Escalation]) -> tuple[StepForm, ...]:
 
 
 def stages_tree(team: str, approvals: str, more: Sequence[StageForm]) -> dict[str, Any]:
-    """The stages as the policy's text has them: one that stands alone is `team` and `approvals`.
-
-    Raises:
-        Invalid: naming the stage, for what is no whole number.
-    """
+    """The stages as the policy's text has them: one that stands alone is `team` and `approvals`."""
     first = {"team": team} if team else {}
     if not more:
-        return {**first, "approvals": whole(approvals, "approvals")}
-    trees: list[dict[str, Any]] = [{**first, "approvals": whole(approvals, "stages/0/approvals")}]
-    for at, stage in enumerate(more, start=1):
-        tree: dict[str, Any] = {"approvals": whole(stage.approvals, f"stages/{at}/approvals")}
+        return {**first, "approvals": whole(approvals)}
+    trees: list[dict[str, Any]] = [{**first, "approvals": whole(approvals)}]
+    for stage in more:
+        tree: dict[str, Any] = {"approvals": whole(stage.approvals)}
         if stage.team != OWN:
             tree["team"] = stage.team.removeprefix(TEAM)
         if stage.together:
@@ -74,13 +69,13 @@ def stages_tree(team: str, approvals: str, more: Sequence[StageForm]) -> dict[st
 
 
 def steps_tree(steps: Sequence[StepForm]) -> list[dict[str, Any]]:
-    """The steps as the policy's text has them. Raises Invalid, naming the step, for what is no duration."""
+    """The steps as the policy's text has them."""
     trees = []
-    for at, step in enumerate(steps):
-        tree: dict[str, Any] = {"after_seconds": seconds_of(step.after, f"escalation/{at}/after_seconds")}
+    for step in steps:
+        tree: dict[str, Any] = {"after_seconds": seconds_of(step.after)}
         if not step.to:
-            raise Invalid.at(f"/escalation/{at}/team", "Choose whom to ask.")
-        if step.to == MANAGERS:
+            tree["team"] = Unread("", "Choose whom to ask.")
+        elif step.to == MANAGERS:
             tree["managers"] = True
         else:
             tree["team"] = step.to.removeprefix(TEAM)

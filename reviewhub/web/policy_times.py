@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import Any
 
-from reviewhub.core.errors import Invalid
 from reviewhub.policies.requirement import LONGEST_SECONDS
 
 UNITS = {"m": 60, "h": 3600, "d": 86_400}
 _DURATION = re.compile(r"\s*(\d{1,6})\s*([smhd]?)\s*")
 
 
-def seconds_of(text: str, field: str = "deadline_seconds") -> int:
-    """`15 m`, `2 h`, `1 d`, `90 s` or plain minutes as seconds. Raises Invalid, naming the field."""
+@dataclass(frozen=True)
+class Unread:
+    """What was written where a number belongs, and what to write instead.
+
+    As the text that it is it stands in the policy's text, whose reader refuses it with all else that is wrong.
+    """
+
+    text: str
+    instead: str
+
+
+def seconds_of(text: str) -> int | Unread:
+    """`15 m`, `2 h`, `1 d`, `90 s` or plain minutes as seconds."""
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise Invalid.at(f"/{field}", "Write a time such as 15 m, 2 h or 1 d.")
+        return Unread(text, "Write a time such as 15 m, 2 h or 1 d.")
     seconds = int(match.group(1)) * {"s": 1, "": 60, **UNITS}[match.group(2)]
     if not 1 <= seconds <= LONGEST_SECONDS:
-        raise Invalid.at(
-            f"/{field}", f"Write a time of at least 1 s and at most {LONGEST_SECONDS // 86_400} d."
-        )
+        return Unread(text, f"Write a time of at least 1 s and at most {LONGEST_SECONDS // 86_400} d.")
     return seconds
 
 
@@ -34,8 +44,25 @@ def duration_words(seconds: int | None) -> str:
     return f"{seconds} s"
 
 
-def whole(text: str, name: str) -> int:
-    """A whole number of up to five digits. Raises Invalid, naming the field."""
+def whole(text: str) -> int | Unread:
+    """A whole number of up to five digits."""
     if not (text.strip().isascii() and text.strip().isdecimal() and len(text.strip()) < 6):
-        raise Invalid.at(f"/{name}", "Write a whole number.")
+        return Unread(text, "Write a whole number.")
     return int(text)
+
+
+def written(tree: Any) -> Any:
+    """A part of a policy as it can be written down: what could not be read as the text that it is."""
+    if isinstance(tree, dict):
+        return {key: written(value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [written(value) for value in tree]
+    return tree.text if isinstance(tree, Unread) else tree
+
+
+def unread(tree: Any, path: str = "") -> dict[str, str]:
+    """What to write instead of each value of a policy's text that could not be read, by its path."""
+    if isinstance(tree, Unread):
+        return {path: tree.instead}
+    inside = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    return {at: words for key, value in inside for at, words in unread(value, f"{path}/{key}").items()}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
+from html import unescape
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from reviewhub.accounts.models import Agent
 from reviewhub.audit.models import Event
@@ -17,7 +19,7 @@ from reviewhub.insights import sweep as sweeping
 from reviewhub.insights import work_off as working
 from reviewhub.insights.cancel_backtest import cancel_backtest
 from reviewhub.insights.minutes import ASSUMED_SECONDS, pace
-from reviewhub.insights.models import Backtest
+from reviewhub.insights.models import Backtest, Opening
 from reviewhub.insights.queries import report
 from reviewhub.insights.rules import Tally
 from reviewhub.insights.start_backtest import AlreadyRunning, start_backtest
@@ -25,6 +27,8 @@ from reviewhub.insights.work_off import work_off
 from reviewhub.policies import rules
 from reviewhub.policies.publish import publish
 from reviewhub.reviews.models import Review
+from reviewhub.toolcalls.models import ToolCall
+from reviewhub.tools.models import Tool
 from tests.cast import ALICE, Cast, make_test_agent
 from tests.insights.make import draft_of, known_tools, recorded
 from tests.shared import shared
@@ -86,7 +90,8 @@ def test_what_a_draft_would_have_done_is_counted(cast: Cast, agent: Agent) -> No
     assert (found.tally.waits_now, found.tally.waits_then) == (6 + 5 + 1, 2 + 2 + 5)
     loads = {load.team: (load.now * 30, load.then * 30) for load in found.teams}
     assert loads == {"Support": (12, 2), "Finance": (0, 9)}
-    assert found.teams[0].minutes == pytest.approx(9 * ASSUMED_SECONDS / 60 / 30) and found.pace_is_assumed
+    assert found.teams[0].minutes == pytest.approx(9 * ASSUMED_SECONDS / 60 / 30)
+    assert {load.measured for load in found.teams} == {"assumed"} and found.undecided == []
     assert [(one.tool, one.approved, one.held) for one in found.always_approved] == [("wire", 5, 5)]
     told = Event.objects.filter(kind__startswith="backtest.").order_by("id")
     assert [event.payload.sentence for event in told] == [
@@ -183,16 +188,69 @@ def test_a_draft_that_fails_is_counted_as_failing(
     assert found.changes["failed"] == 3 and "held" not in found.changes
 
 
+def test_figures_a_day_are_of_the_days_on_record(cast: Cast) -> None:
+    made = make_test_agent(cast.support)[0]
+    known_tools(made, "refund", "mail")
+    recorded(made, "refund", 900, 901, 902, 903, days_ago=2)
+    test = begin(cast)
+    work_off(test.pk)
+    found = report(test.draft)
+    assert found is not None and found.days == pytest.approx(2, abs=0.01)
+    assert [round(load.then, 1) for load in found.teams] == [2.0]
+    recorded(made, "refund", 900, days_ago=0.1)
+    ToolCall.objects.update(created_at=now() - timedelta(hours=2))
+    assert report(test.draft).days == 1.0, "an hour says nothing of a day"
+    recorded(made, "refund", 900, days_ago=31)
+    assert report(test.draft).days == 30.0
+
+
+def test_rules_that_cannot_be_decided_are_named(cast: Cast, agent: Agent, client: Client) -> None:
+    known_tools(agent, "letter")
+    Tool.objects.filter(name="letter").update(schema="{}")
+    recorded(agent, "letter", 11, 12)
+    rule = {"name": "Long letters", "tool": "letter", "action": "deny",
+            "when": [{"path": "amount", "test": "is_over", "value": 10},
+                     {"path": "pages", "test": "is_over", "value": 10}]}  # fmt: skip
+    draft = draft_of(cast, json.dumps({"rules": [rule]}))
+    test = start_backtest(workspace_id=cast.workspace.pk, draft_id=draft.pk, days=30, actor=ALICE)
+    work_off(test.pk)
+    found = report(test.draft)
+    assert found is not None
+    assert found.undecided == [("rule Long letters cannot be decided: pages is missing", 2)]
+    client.force_login(cast.alice.person)
+    page = unescape(client.get("/northwind/policy/draft").content.decode())
+    assert "Rule Long letters cannot be decided: pages is missing" in page and "2 calls" in page
+
+
+def voted(cast: Cast, tool: str, at: datetime, opened: datetime | None) -> None:
+    """Bob approves a request."""
+    row = waiting(cast.support, tool=tool)
+    if opened is not None:
+        Opening.objects.create(request=row, member=cast.bob, version=1, at=opened)
+    vote = Review.objects.create(
+        request=row, member=cast.bob, name="Bob", verdict="approve", version=1, digest=row.digest
+    )
+    with unguarded():
+        Review.objects.filter(pk=vote.pk).update(created_at=at)
+
+
+def test_votes_by_programs_say_nothing_of_how_long_a_decision_takes(cast: Cast) -> None:
+    start = now() - timedelta(hours=5)
+    for at in range(9):
+        voted(cast, f"t{at}", start + timedelta(milliseconds=at), None)
+    found = pace(cast.workspace.pk)
+    assert found.is_assumed and (found.of("Support"), found.source("Support")) == (ASSUMED_SECONDS, "assumed")
+    for at in range(5):
+        when = start + timedelta(hours=1, minutes=at)
+        voted(cast, f"u{at}", when, when - timedelta(seconds=9))
+    found = pace(cast.workspace.pk)
+    assert (found.of("Support"), found.source("Support"), found.source("Finance")) == (9.0, "team", "all")
+
+
 def test_what_a_decision_takes_is_measured_between_votes(cast: Cast) -> None:
     start = now() - timedelta(hours=5)
     assert pace(cast.workspace.pk).of("Support") == ASSUMED_SECONDS
     for at, seconds in enumerate((0, 30, 70, 130, 140, 3 * 3600, 3 * 3600 + 20)):
-        row = waiting(cast.support, tool=f"t{at}")
-        type(row).objects.filter(pk=row.pk).update(created_at=start - timedelta(hours=1))
-        vote = Review.objects.create(
-            request=row, member=cast.bob, name="Bob", verdict="approve", version=1, digest=row.digest
-        )
-        with unguarded():
-            Review.objects.filter(pk=vote.pk).update(created_at=start + timedelta(seconds=seconds))
+        voted(cast, f"t{at}", start + timedelta(seconds=seconds), start - timedelta(hours=1))
     found = pace(cast.workspace.pk)
     assert not found.is_assumed and found.of("Support") == found.of("Finance") == 30.0

@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from reviewhub.audit.models import Event
+from reviewhub.ops.alone import Alone
 from reviewhub.policies.models import PolicyVersion
 from tests.cast import Cast
 from tests.driver import policy
@@ -65,6 +66,24 @@ def test_a_file_is_checked_compared_and_put_in_force_once(cast: Cast, tmp_path: 
     assert exported.startswith("# yaml-language-server: $schema=") and exported.endswith(GOOD)
     assert "action: deny" in run("export", version_number=1)[0]
     assert '"$schema"' in run("schema")[0] == Client().get("/api/v1/policy/schema").content.decode()
+
+
+def test_the_schema_of_an_export_is_where_it_runs(
+    cast: Cast, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy(cast.support, {"name": "Refunds", "tool": "refund", "action": "deny"})
+    monkeypatch.delenv("PUBLIC_URL", raising=False)
+    settings.VAR, settings.PUBLIC_URL = tmp_path, "http://127.0.0.1:8000"
+    head = "# yaml-language-server: $schema=http://127.0.0.1:{}/api/v1/policy/schema\n"
+    assert run("export")[0].startswith(head.format(8000))
+    held = Alone(tmp_path)
+    held.say("http://127.0.0.1:9417")
+    assert run("export")[0].startswith(head.format(9417))
+    monkeypatch.setenv("PUBLIC_URL", "http://127.0.0.1:8000")
+    assert run("export")[0].startswith(head.format(8000)), "what is set is so, wherever it runs"
+    monkeypatch.delenv("PUBLIC_URL")
+    held._file.close()
+    assert run("export")[0].startswith(head.format(8000)), "it runs no more"
 
 
 def test_the_page_says_when_file_and_policy_differ(cast: Cast, tmp_path: Path, settings: Any) -> None:

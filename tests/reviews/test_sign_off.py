@@ -205,15 +205,17 @@ def test_a_stand_in_votes_in_the_place_of_another_while_it_lasts(cast: Cast) -> 
     dave, at = PersonHttp(cast.dave), now()
     assert dave.decide(one, "approve").status == 404
     for to, start, end in (
-        (cast.bob, 0, 1), (cast.carol, 0, 1), (cast.dave, 1, 1), (cast.dave, -2, -1), (cast.dave, 0, 400),
+        (cast.bob, 0, 1), (cast.carol, 0, 1), (cast.dave, 1, 1), (cast.dave, -2, -1), (cast.dave, -0.01, 1),
+        (cast.dave, 0, 400),
     ):  # fmt: skip
         times = {"starts_at": at + timedelta(days=start), "ends_at": at + timedelta(days=end)}
         with pytest.raises(Invalid):
             delegate(member=cast.bob, to=to, actor=by(cast.bob), **times)
-    times = {"starts_at": at - timedelta(days=1), "ends_at": at + timedelta(days=1)}
+    times = {"starts_at": at - timedelta(minutes=2), "ends_at": at + timedelta(days=1)}
     with pytest.raises(NotFound):
         delegate(member=cast.bob, to=cast.mallory, actor=by(cast.bob), **times)
     made = delegate(member=cast.bob, to=cast.dave, actor=by(cast.bob), **times)
+    assert made.starts_at >= at, "nobody votes in the place of another before it was said"
     with pytest.raises(Invalid):
         delegate(member=cast.bob, to=erin(cast, cast.finance), actor=by(cast.bob), **times)
     assert dave.decide(one, "approve").ok()["needed"] == 1

@@ -92,6 +92,24 @@ def test_a_fault_is_marked_at_its_field_and_linked(cast: Cast, as_: As) -> None:
     assert "Rule 2 (Refunds), name: two rules are called 'Refunds': number 1 and 2" in page
 
 
+def test_all_that_is_wrong_comes_in_the_first_answer(cast: Cast, as_: As) -> None:
+    policy(cast.support, REFUNDS, ALL)
+    client = as_(cast.alice)
+    wrong = {
+        "r0-name": "", "r1-approvals": "many", "r1-deny_threshold": "", "r1-deadline": "soon", "r1-team": "Nobody",
+        "r1-expression": "args.amount >", "lcount": "1", "l0-name": "Often", "l0-tool": "*", "l0-most": "lots",
+        "l0-window": "ages", "l0-per": "agent", "l0-then": "deny",
+    }  # fmt: skip
+    page = unescape(send(client, get(client, EDIT), "publish", note="why", **wrong))
+    for told in (
+        "Rule 1, name: Should not be empty.", "Rule 2 (All the rest), approvals: Write a whole number.",
+        "Rule 2 (All the rest), deadline: Write a time such as", "Rule 2 (All the rest), team: There is no team",
+        "Rule 2 (All the rest), expression: ", "Limit 1 (Often), most: Write a number such as",
+        "Limit 1 (Often), window: Write a time such as",
+    ):  # fmt: skip
+        assert page.count(f">{told}") == 1, told
+
+
 def test_checking_says_that_nothing_is_wrong_and_what_changes(cast: Cast, as_: As) -> None:
     policy(cast.support, ALL)
     client = as_(cast.alice)

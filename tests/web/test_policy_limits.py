@@ -48,7 +48,7 @@ def test_written_shown_changed_and_kept_by_who_edits_rules(cast: Cast, as_: As) 
     changed = {**FORM, "base": "1", "l0-then": "deny", "w0-most": "30"}
     assert alice.post(f"{HERE}/publish", changed).status_code == 302
     diff = unescape(alice.get(HERE).content.decode())
-    assert "then: Ask for approval → Deny" in diff
+    assert "what would pass it: asks for approval → is denied" in diff
     assert "most: 20 → 30" in diff
 
 

@@ -132,7 +132,7 @@ def test_votes_are_lent_and_taken_back_on_a_page(cast: Cast, as_: As) -> None:
     erin = member("erin", workspace=cast.workspace, role="reviewer", teams=(cast.support,))
     at = now()
     times = {
-        "starts_at": (at - timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M"),
+        "starts_at": at.strftime("%Y-%m-%dT%H:%M"),
         "ends_at": (at + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M"),
     }
     lend, end = "/northwind/stand-ins/lend", "/northwind/stand-ins/end"
@@ -141,6 +141,7 @@ def test_votes_are_lent_and_taken_back_on_a_page(cast: Cast, as_: As) -> None:
         {"to": str(cast.mallory.pk)},
         {"to": str(cast.carol.pk)},
         {"ends_at": "tomorrow"},
+        {"starts_at": (at - timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M")},
     ):
         assert bob.post(lend, {"to": str(cast.dave.pk), **times, **bad}).status_code == 422, bad
     assert bob.post(lend, {"to": str(cast.dave.pk), **times}).status_code == 302

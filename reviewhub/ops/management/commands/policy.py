@@ -9,12 +9,12 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from reviewhub.accounts.models import Member, Workspace
 from reviewhub.core.actors import SYSTEM, Actor
 from reviewhub.core.errors import Invalid, ReviewHubError
+from reviewhub.ops.alone import public_address
 from reviewhub.policies.as_file import File, policy_file
 from reviewhub.policies.cautions import all_cautions
 from reviewhub.policies.file_state import policy_path
@@ -39,7 +39,12 @@ class Command(BaseCommand):
         )
         parser.add_argument("--workspace", metavar="SLUG", help="needed where there are several")
         parser.add_argument("--reason", default="", help="apply: what changes and why, for the record")
-        parser.add_argument("--as", dest="email", metavar="EMAIL", help="apply: by whom; their rights hold")
+        parser.add_argument(
+            "--as",
+            dest="email",
+            metavar="EMAIL",
+            help="apply: in the name of this member, who has to be allowed to; without it the record names the server",
+        )
         parser.add_argument("--base", type=int, metavar="N", help="apply: only if version N is in force")
         parser.add_argument("--version-number", type=int, metavar="N", help="export: an older version")
 
@@ -131,7 +136,7 @@ def _count(many: int, word: str) -> str:
 
 
 def _exported(policy: Policy) -> str:
-    return policy_file(policy, schema=settings.PUBLIC_URL + ADDRESS)
+    return policy_file(policy, schema=public_address() + ADDRESS)
 
 
 def _workspace(slug: str | None) -> Workspace:

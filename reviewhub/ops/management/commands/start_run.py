@@ -14,6 +14,7 @@ from reviewhub.core.errors import ReviewHubError
 from reviewhub.core.limits import parse_sent
 from reviewhub.hosting.adopt import adopt
 from reviewhub.hosting.start import start
+from reviewhub.ops.alone import public_address
 
 
 class Command(BaseCommand):
@@ -44,7 +45,7 @@ class Command(BaseCommand):
             raise CommandError(f"--input is no JSON: {error}") from error
         except ReviewHubError as error:
             raise CommandError(error.message) from error
-        self.stdout.write(f"{settings.PUBLIC_URL}/{run.workspace.slug}/runs/{run.pk}")
+        self.stdout.write(f"{public_address()}/{run.workspace.slug}/runs/{run.pk}")
 
     def _agent(self, options: dict[str, Any]) -> Agent:
         name, slug = options["agent"], options["workspace"]
