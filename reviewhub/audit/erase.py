@@ -54,6 +54,6 @@ def erase(*, workspace_id: uuid.UUID, event_ids: Sequence[int], actor: Actor, be
         body="",
         arguments="",
         erased_at=clock.now(),
-        erased_by=by.pk,
+        erased_by=by.id,
     )
     return len(erased)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection
-from django.db.models import Field
 
-from reviewhub.audit.models import Event, EventPayload
+from reviewhub.audit.leaf import leaf_hash, leaf_head
+from reviewhub.core import clock
 
 # What is not named has its default: `xid` that of the transaction, and nothing is erased.
 _EVENT: Final = """
@@ -18,49 +21,48 @@ VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id
 _PAYLOAD: Final = """
 INSERT INTO audit_eventpayload (event_id, salt, actor_name, sentence, body, arguments) VALUES (%s, %s, %s, %s, %s, %s)
 """
-# PostgreSQL takes both in one round trip.
-_BOTH: Final = """
-WITH event AS (
-    INSERT INTO audit_event (workspace_id, kind, at, leaf, actor_kind, actor_id, tool, run_id, pause_id, request_id,
-        agent_id, subject_id)
-    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id
+# PostgreSQL takes all in one round trip, also the time, so it makes the leaf that the time is part of; the function is
+# in the migration `written_at_once`.
+_AT_ONCE: Final = (
+    "SELECT reviewhub_record(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 )
-INSERT INTO audit_eventpayload (event_id, salt, actor_name, sentence, body, arguments)
-SELECT id, %s, %s, %s, %s, %s FROM event RETURNING event_id
-"""
 
 
-def _columns(model: type[Event] | type[EventPayload], names: str) -> list[Field[Any, Any]]:
-    found = [model._meta.get_field(name) for name in names.split()]
-    return [field for field in found if isinstance(field, Field)]
-
-
-_OF_EVENT: Final = _columns(
-    Event,
-    "workspace_id kind at leaf actor_kind actor_id tool run_id pause_id request_id agent_id subject_id",
-)
-_OF_PAYLOAD: Final = _columns(EventPayload, "salt actor_name sentence body arguments")
-
-
-def insert(event: Event, payload: EventPayload) -> None:
-    """Writes both, and tells them the event's id.
+def insert(
+    *,
+    workspace_id: uuid.UUID,
+    kind: str,
+    at: datetime | None,
+    payload: bytes,
+    about: Sequence[str | uuid.UUID | None],
+    words: Sequence[str | bytes],
+) -> int:
+    """Writes both.
 
     Args:
-        event, payload: unsaved.
+        at: when; None is now, by the database's clock.
+        payload: the hash of the words.
+        about: actor_kind, actor_id, tool, run_id, pause_id, request_id, agent_id, subject_id.
+        words: salt, actor_name, sentence, body, arguments.
+
+    Returns:
+        The event's id.
     """
-    of_event, of_payload = _values(event, _OF_EVENT), _values(payload, _OF_PAYLOAD)
     with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute(_BOTH, [*of_event, *of_payload])
-            event.id = cursor.fetchone()[0]
-        else:
-            cursor.execute(_EVENT, of_event)
-            event.id = cursor.fetchone()[0]
-            cursor.execute(_PAYLOAD, [event.id, *of_payload])
-    payload.event = event
-    for row in (event, payload):
-        row._state.adding, row._state.db = False, connection.alias
+        if cursor.db.vendor == "postgresql":
+            head = leaf_head(workspace_id=workspace_id, kind=kind)
+            cursor.execute(_AT_ONCE, [workspace_id, kind, at, head, payload, *about, *words])
+            return int(cursor.fetchone()[0])
+        at = at or clock.now()
+        leaf = leaf_hash(workspace_id=workspace_id, kind=kind, at=at, payload=payload)
+        cursor.execute(_EVENT, [_plain(value) for value in (workspace_id, kind, at, leaf, *about)])
+        event_id = int(cursor.fetchone()[0])
+        cursor.execute(_PAYLOAD, [event_id, *words])
+        return event_id
 
 
-def _values(row: Event | EventPayload, columns: list[Field[Any, Any]]) -> list[Any]:
-    return [column.get_db_prep_save(getattr(row, column.name), connection) for column in columns]
+def _plain(value: Any) -> Any:
+    """As SQLite keeps it."""
+    if isinstance(value, uuid.UUID):
+        return value.hex
+    return connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value

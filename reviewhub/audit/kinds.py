@@ -36,6 +36,7 @@ class Kind:
     name: str
     model: type[BaseModel]
     says: str
+    names: frozenset[str]  # that `says` has in braces
 
 
 class UnknownKind(LookupError):
@@ -66,12 +67,13 @@ def kind(name: str, *, says: str) -> Callable[[type[_Model]], type[_Model]]:
             raise ValueError(
                 f"{model.__name__} must be frozen and forbid extra fields; derive it from Payload"
             )
-        for wanted in _names(says):
+        names = _names(says)
+        for wanted in names:
             if wanted != "actor" and wanted not in model.model_fields and not hasattr(model, wanted):
                 raise ValueError(
                     f"the sentence of {name!r} names {wanted!r}, which {model.__name__} does not have"
                 )
-        _kinds[name] = Kind(name=name, model=model, says=says)
+        _kinds[name] = Kind(name=name, model=model, says=says, names=names)
         return model
 
     return register
@@ -98,11 +100,11 @@ def names() -> list[str]:
 def sentence(kind: Kind, *, actor: str, data: BaseModel) -> str:
     """The kind's sentence with the actor's name and the payload's values put in, as they are."""
     return kind.says.format_map(
-        {name: actor if name == "actor" else getattr(data, name) for name in _names(kind.says)}
+        {name: actor if name == "actor" else getattr(data, name) for name in kind.names}
     )
 
 
-def _names(says: str) -> set[str]:
+def _names(says: str) -> frozenset[str]:
     """The names in braces; anything but a plain name (an index, an attribute, a conversion) is refused."""
     found = set()
     for _, name, spec, conversion in Formatter().parse(says):
@@ -111,7 +113,7 @@ def _names(says: str) -> set[str]:
         if not name.isidentifier() or spec or conversion:
             raise ValueError(f"the sentence {says!r} may hold plain names only, not {name!r}")
         found.add(name)
-    return found
+    return frozenset(found)
 
 
 @kind("audit.erased", says="{actor} erased what {events_said} said: {because}")

@@ -35,6 +35,12 @@ def payload_hash(*, salt: bytes, body: str) -> bytes:
     return hashlib.sha256(b"reviewhub payload %d\n" % VERSION + salt + body.encode()).digest()
 
 
+def leaf_head(*, workspace_id: uuid.UUID, kind: str) -> bytes:
+    """What a leaf is made of before its time."""
+    name = kind.encode()
+    return b"reviewhub event %d\n" % VERSION + workspace_id.bytes + len(name).to_bytes(2, "big") + name
+
+
 def leaf_hash(*, workspace_id: uuid.UUID, kind: str, at: datetime, payload: bytes) -> bytes:
     """The event's leaf, 32 bytes. `at` is aware; only whole microseconds count.
 
@@ -43,13 +49,9 @@ def leaf_hash(*, workspace_id: uuid.UUID, kind: str, at: datetime, payload: byte
     """
     if at.tzinfo is None or len(payload) != 32:
         raise ValueError("a leaf needs an aware time and a payload hash of 32 bytes")
-    name = kind.encode()
     microseconds = (at - _EPOCH) // timedelta(microseconds=1)
     return hashlib.sha256(
-        b"reviewhub event %d\n" % VERSION
-        + workspace_id.bytes
-        + len(name).to_bytes(2, "big")
-        + name
+        leaf_head(workspace_id=workspace_id, kind=kind)
         + microseconds.to_bytes(8, "big", signed=True)
         + payload
     ).digest()

@@ -79,11 +79,11 @@ def export_plain(*, workspace_id: uuid.UUID, actor: Actor, filters: Filters, wor
         data=AuditListed(form=form, filters=words),
     )
     # SQLite tells whole milliseconds, and a bound is no part of its span: what has the same time was before by its id.
-    until = listed.at + timedelta(milliseconds=1)
+    until = Event.objects.values_list("at", flat=True).get(pk=listed.id) + timedelta(milliseconds=1)
     if filters.until is not None:
         until = min(until, filters.until)
     progress = Progress()
-    entries = entries_of(workspace_id, replace(filters, until=until), progress, before=listed.pk)
+    entries = entries_of(workspace_id, replace(filters, until=until), progress, before=listed.id)
     return Bundle(name=f"record.{form}", lines=FORMS[form](entries), progress=progress)
 
 

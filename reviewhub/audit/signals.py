@@ -1,6 +1,6 @@
-"""The one signal of the product, sent after the commit that wrote an event.
+"""What is known of an event that was just written, and the one signal of the product, sent after its commit.
 
-It is a hint within this process: losing it loses nothing, since every reader tails the table. A receiver that
+The signal is a hint within this process: losing it loses nothing, since every reader tails the table. A receiver that
 fails is logged and stops nobody else.
 """
 
@@ -14,7 +14,7 @@ from django.dispatch import Signal
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """What a receiver gets as `event`: the ids of a committed event."""
+    """An event's ids: what `record` returns, and a receiver gets as `event`."""
 
     id: int
     kind: str
@@ -26,4 +26,4 @@ class Recorded:
     subject_id: uuid.UUID | None
 
 
-event_recorded = Signal()
+event_recorded = Signal(use_caching=True)

@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 CHANNEL = "reviewhub_events"
 """PostgreSQL's notification channel; the payload is empty, since it is only a hint."""
 
+QUIET_SECONDS = 0.02
+"""For so long after a notification a process sends no other one; who was notified looks once more after that."""
+
 SQLITE_POLL = 0.05
 FALLBACK_POLL = 1.0  # also how often runs are looked at that went on without an event
 HOLE_SECONDS = 60.0
@@ -180,15 +183,21 @@ def _wait_sqlite() -> Iterator[Callable[[threading.Event], None]]:
 
 @contextmanager
 def _wait_postgresql() -> Iterator[Callable[[threading.Event], None]]:
-    """Waits for a notification, or for FALLBACK_POLL seconds should one have been lost."""
+    """Waits for a notification, or for FALLBACK_POLL seconds should one have been lost.
+
+    After each it waits only until what was committed in the QUIET_SECONDS behind it is there, too.
+    """
     with connection.cursor() as sql:
         sql.execute(f"LISTEN {CHANNEL}")
     driver = connection.connection
+    was_notified = False
 
     def news(stop: threading.Event) -> None:
+        nonlocal was_notified
         if not stop.is_set():
+            most = QUIET_SECONDS if was_notified else FALLBACK_POLL
             with connection.wrap_database_errors:
-                list(driver.notifies(timeout=FALLBACK_POLL, stop_after=1))
+                was_notified = bool(list(driver.notifies(timeout=most, stop_after=1)))
 
     yield news
 

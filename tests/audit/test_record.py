@@ -18,6 +18,7 @@ from reviewhub.audit.models import Event, EventPayload
 from reviewhub.audit.record import Entry, record, record_many
 from reviewhub.audit.signals import Recorded, event_recorded
 from reviewhub.core.actors import TIMEOUT, Actor
+from reviewhub.core.display.secrets import masked
 
 WORKSPACE = uuid.UUID("01890000-0000-7000-8000-000000000001")
 MINA = Actor(
@@ -40,7 +41,9 @@ class Other(Payload):
 
 
 def write(**fields: Any) -> Event:
-    return record("tests.happened", **{"workspace_id": WORKSPACE, "actor": MINA, "data": Happened()} | fields)
+    """The event as it stands in the database."""
+    made = record("tests.happened", **{"workspace_id": WORKSPACE, "actor": MINA, "data": Happened()} | fields)
+    return Event.objects.get(pk=made.id)
 
 
 @pytest.mark.django_db
@@ -66,8 +69,11 @@ class TestRecord:
         first, second = record_many(
             [Entry(kind="tests.happened", workspace_id=WORKSPACE, actor=MINA, data=Happened())] * 2
         )
-        assert first.at == second.at
-        assert first.leaf != second.leaf
+        (at, leaf), (other_at, other_leaf) = (
+            Event.objects.values_list("at", "leaf").get(pk=one.id) for one in (first, second)
+        )
+        assert at == other_at
+        assert bytes(leaf) != bytes(other_leaf)
 
     def test_an_unknown_kind_raises(self) -> None:
         with pytest.raises(kinds.UnknownKind):
@@ -204,6 +210,42 @@ def test_the_record_never_learns_a_secret() -> None:
     assert bytes(event.leaf) == leaf_hash(
         workspace_id=WORKSPACE, kind=event.kind, at=event.at, payload=hashed
     )
+
+
+SHAPES = [
+    SECRET,
+    "AKIAABCDEFGHIJKLMNOP",
+    "Bearer abcdefghijklmn",
+    "https://ann:hunter22@example.org",
+    "password: 'hunter22'",
+    'api_key="hunter22"',
+    "-----BEGIN PRIVATE KEY-----\nabc",
+]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("around", ["{}", "\n{}", "a\\{}", '"{}"', "{}\n", "\t{}\\", "ü {}", "{} and {}"])
+def test_it_is_masked_wherever_it_stands(shape: str, around: str) -> None:
+    """What is before and behind it, also what is escaped in the body, hides it from nobody who looks."""
+    text = around.replace("{}", shape)
+    actor = Actor(kind="person", name=text, id=uuid.UUID(int=7))
+    only_in_the_body = Actor(kind="system", name="system", http_request=text)
+    event = write(actor=actor, data=Happened(tool=text), arguments=text)
+    stored = EventPayload.objects.get(event=event)
+    body, kept = json.loads(stored.body), masked(text)
+    assert kept != text
+    assert (stored.actor_name, stored.arguments) == (kept, kept)
+    assert (body["actor"]["name"], body["data"]["tool"]) == (kept, kept)
+    assert body["sentence"] == stored.sentence == masked(f"{text} ran {text} two times")
+    assert event.tool == kept
+    assert json.loads(write(actor=only_in_the_body).payload.body)["actor"]["http_request"] == kept
+
+
+@pytest.mark.django_db
+def test_arguments_alone_are_masked_too() -> None:
+    stored = EventPayload.objects.get(event=write(arguments=f'{{"note":"{SECRET}"}}'))
+    assert stored.arguments == f'{{"note":"{MASKED}"}}'
 
 
 @pytest.mark.django_db

@@ -125,7 +125,7 @@ def erasing(
     """An event that says it erased these."""
     data = AuditErased(because=because, event_ids=list(events))
     if kind == "audit.erased":
-        return record(kind, workspace_id=workspace, actor=MINA, data=data).pk
+        return record(kind, workspace_id=workspace, actor=MINA, data=data).id
     return write(data=Happened(tool=data.model_dump_json().replace(" ", ""))).pk
 
 

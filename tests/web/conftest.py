@@ -63,7 +63,7 @@ def one_of_each(cast: Cast) -> dict[str, Any]:
     return {
         "<int:version>": 1,
         "<slug:name>": "edits",
-        "<int:event>": event.pk,
+        "<int:event>": event.id,
         "<uuid:export_id>": uuid.uuid4(),
         "<int:number>": row.number,
         "<uuid:run_id>": row.run_id,

@@ -45,7 +45,7 @@ def page(
 
 def team(cast: Cast, name: str) -> int:
     event = record("team.made", workspace_id=cast.workspace.pk, actor=ALICE, data=TeamMade(name=name))
-    return event.pk
+    return event.id
 
 
 def test_an_entry_waits_is_proven_and_its_proof_can_be_taken_along(
