@@ -20,6 +20,7 @@ from reviewhub.reviews.mail import address_of
 from reviewhub.reviews.models import Comment, Question, Review, ReviewRequest
 from reviewhub.reviews.present_requirement import requirement_of
 from reviewhub.reviews.requirement import Stored
+from reviewhub.reviews.rules import FIRST_VERSION
 from reviewhub.reviews.states import RequestState
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
 from reviewhub.tools.models import Tool
@@ -180,7 +181,8 @@ def comment_out(comment: Comment) -> wire.CommentOut:
 def decision_out(
     decision: Decision, versions: Mapping[int, str], read: Reading = AS_SENT, *, edited_by: str = ""
 ) -> wire.DecisionOut:
-    """A decision; an allowing one carries the arguments that it is about, for the agent the exact ones.
+    """A decision; an allowing one, and one about a version that a person made, carries the arguments that it is about,
+    for the agent the exact ones.
 
     Args:
         versions: the arguments of all versions of the call.
@@ -196,7 +198,7 @@ def decision_out(
         "message": read.words(decision.message),
         "policy_version": decision.policy_version,
     }
-    if decision.type in ("approve", "edit"):
+    if decision.type in ("approve", "edit") or decision.version > FIRST_VERSION:
         fields["arguments"] = read.value(versions[decision.version])
     if edited_by:
         fields["edited_by"] = edited_by

@@ -45,7 +45,10 @@ def model_text(
         head = _head(
             type, tool, _who(by_kind, by_names), value, allowed, has_votes, whom=_whom(by_kind, by_names)
         )
-    edited = original != arguments and type in ("approve", "edit", "happened", "did_not_happen")
+    if type == "expire" and allowed and edited_by:
+        head = f"{head}\nThe reviewer {edited_by} changed its arguments before."
+    runs = allowed if type == "expire" else type in ("approve", "edit", "happened", "did_not_happen")
+    edited = runs and original != arguments
     return "\n".join(
         part
         for part in (head, _edited(arguments, original) if edited else "", _said(message, by_kind))

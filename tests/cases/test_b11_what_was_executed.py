@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from reviewhub_agents import transcript, wire
+from reviewhub_agents.runtime.messages import call_of
+from reviewhub_agents.runtime.results import result_of
 
 from reviewhub.audit.models import Event
+from reviewhub.core import clock
+from reviewhub.reviews.expire import expire
 from reviewhub.reviews.models import PostReview, ReviewRequest
 from tests.cases.conftest import Exec
 from tests.cast import Cast
@@ -128,3 +133,43 @@ def test_b11_what_people_said_no_to_and_ran_all_the_same_ran_without_approval(
     (told,) = agent.post(f"/runs/{run}/observations", did).ok(201)["tool_calls"]
     assert told["ran_without_approval"] is True
     assert PostReview.objects.get().tool_call_id == uuid.UUID(told["id"])
+
+
+def test_b11_an_edit_that_silence_let_run_is_told_as_one(
+    cast: Cast, agent: AgentHttp, reviewer: PersonHttp, tool: Exec
+) -> None:
+    agent.put("/tools/transfer", {"effect": "once"}).ok(200)
+    rule = {"name": "Two", "tool": "transfer", "action": "require", "approvals": 2}
+    policy(cast.support, {**rule, "deadline_seconds": 60, "on_timeout": "allow"})
+    (asked,) = agent.pause(agent.run()["id"], call("transfer", arguments=ORIGINAL)).ok(201)["tool_calls"]
+    reviewer.decide(asked, "edit", **CUT).ok(200)
+    ReviewRequest.objects.update(deadline_at=clock.now())
+    assert expire(request_id=ReviewRequest.objects.get().pk)
+    told = agent.get(f"/tool-calls/{asked['id']}").ok()
+    assert (told["state"], told["decision"]["type"], told["decision"]["edited"]) == (
+        "allowed",
+        "expire",
+        True,
+    )
+    assert told["decision"]["arguments"] == {"amount": 10, "to": "ACME"}
+    for words in ('"amount":10', '"amount":100', "Bob changed", "Do not issue the original call"):
+        assert words in told["model_text"], told["model_text"]
+    assert tool.attempt(told)
+    assert [json.loads(text) for text in tool.ran] == [{"amount": 10, "to": "ACME"}]
+
+
+def test_b11_an_edit_that_did_not_happen_at_first_is_told_as_one(
+    agent: AgentHttp, reviewer: PersonHttp
+) -> None:
+    (asked,) = agent.pause(agent.run()["id"], call("transfer", arguments=ORIGINAL)).ok(201)["tool_calls"]
+    reviewer.decide(asked, "edit", **CUT).ok(200)
+    agent.consume(agent.get(f"/tool-calls/{asked['id']}").ok()).ok(200)
+    agent.outcome(asked, "unknown", error="no answer").ok(200)
+    unknown = agent.get(f"/tool-calls/{asked['id']}").ok()
+    reviewer.decide(unknown, "did_not_happen", message="I looked it up.").ok(200)
+    told = agent.get(f"/tool-calls/{asked['id']}").ok()
+    assert (told["state"], told["decision"]["type"]) == ("allowed", "did_not_happen")
+    assert told["decision"]["arguments"] == {"amount": 10, "to": "ACME"}
+    seen = call_of(wire.ToolCallOut.from_tree(told))
+    assert seen.decision is not None and seen.decision.edited
+    assert result_of(replace(seen, state="succeeded", result="1")).edited

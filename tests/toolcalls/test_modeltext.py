@@ -87,3 +87,16 @@ def test_b33_a_deadline_is_never_told_as_a_person(allowed: bool) -> None:
 @pytest.mark.parametrize("value", ["false", "0", '""', "null"])
 def test_b06_falsy_answers_are_told(value: str) -> None:
     assert value in told("respond", value=value)
+
+
+def test_b11_what_a_person_changed_and_silence_let_run_is_told() -> None:
+    silence = {"by_kind": "timeout", "by_names": [""], "original": ORIGINAL, "edited_by": "Bob"}
+    text = told("expire", allowed=True, has_votes=True, **silence)
+    for part in (
+        "Bob changed",
+        f"Executed arguments: {ARGUMENTS}",
+        ORIGINAL,
+        "Do not issue the original call",
+    ):
+        assert part in text, text
+    assert "Executed" not in told("expire", **silence)

@@ -331,6 +331,7 @@ class MemoryStore:
                 by_name="Tess",
                 message=message,
                 value=text if type_ == "respond" else None,
+                edited=type_ == "edit" or (row.call.decision is not None and row.call.decision.edited),
             ),
         )
         if not self.waiting():

@@ -355,6 +355,7 @@ def call_of(out: wire.ToolCallOut) -> Call:
             by_name=out.decision.by.name,
             message=out.decision.message,
             value=canonical.dumps(out.decision.value) if out.decision.was_given("value") else None,
+            edited=out.decision.edited,
         )
     return Call(
         id=str(out.id),

@@ -183,7 +183,7 @@ class Past:
 
 def _same(asked: Proposal, call: Call) -> bool:
     """Whether a call is what is asked for; of one that a person edited only the tool can be compared."""
-    if call.decision is not None and call.decision.type == "edit":
+    if call.decision is not None and call.decision.edited:
         return call.tool == asked.tool
     return call.digest == canonical.digest(tool=asked.tool, arguments_text=asked.arguments)
 

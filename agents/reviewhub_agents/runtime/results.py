@@ -21,6 +21,7 @@ class ToolResult:
     failed: it ran and did nothing, `error` says why. refused: nothing ran (rejected, denied by policy, or out of time).
     answered: a person gave `value` instead of letting it run; with `error` it is not what the tool would have returned.
     skipped: nothing ran, nobody minds (withdrawn, cancelled, or a person said to go on without it).
+    `edited`: a person changed the arguments first.
     """
 
     outcome: Outcome
@@ -30,16 +31,12 @@ class ToolResult:
     error: str = ""
     message: str = ""
     model_text: str = ""
+    edited: bool = False
 
     @property
     def ok(self) -> bool:
         """Whether there is a value to go on with."""
         return self.outcome == "done" or (self.outcome == "answered" and not self.error)
-
-    @property
-    def edited(self) -> bool:
-        """Whether a person changed the arguments before it ran."""
-        return self.decision == "edit"
 
 
 def result_of(call: Call, *, misfit: str = "") -> ToolResult:
@@ -58,6 +55,7 @@ def result_of(call: Call, *, misfit: str = "") -> ToolResult:
         value=canonical.plain(canonical.reread(text)) if text is not None else None,
         error=error,
         message=decision.message if decision else "",
+        edited=decision is not None and decision.edited,
         model_text=call.model_text,
     )
 

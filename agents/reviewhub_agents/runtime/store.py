@@ -78,13 +78,18 @@ class Proposal:
 
 @dataclass(frozen=True, kw_only=True)
 class Decided:
-    """The newest final answer to a call. `value` is what a person answered (`respond`), as text."""
+    """The newest final answer to a call.
+
+    `value` is what a person answered (`respond`), as text; `edited` says whether it is about arguments that a person
+    changed, however that version came to run (approved, out of time, "it did not happen").
+    """
 
     type: str
     by_kind: str
     by_name: str
     message: str = ""
     value: str | None = None
+    edited: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
