@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,28 +25,24 @@ from reviewhub.checkpoints.tree import read_state
 from reviewhub.runs.models import Branch
 from tests.checkpoints.conftest import put, read
 from tests.checkpoints.test_carried_over import body
-from tests.shared import SHARED
 
 
 @pytest.fixture
-def empty(tmp_path: Path, django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """The default connection leads to a database without a table."""
-    with django_db_blocker.unblock():
-        SHARED.end()
-        kept = connections["default"]
-        made = connections.create_connection("default")
-        name = (
-            f"{kept.settings_dict['NAME']}_empty" if kept.vendor == "postgresql" else str(tmp_path / "empty")
-        )
-        made.settings_dict = {**kept.settings_dict, "NAME": name}
-        _on_server(kept, "CREATE DATABASE {}", name)
-        connections["default"] = made
-        try:
-            yield
-        finally:
-            made.close()
-            connections["default"] = kept
-            _on_server(kept, "DROP DATABASE {}", name)
+def empty(tmp_path: Path, transactional_db: None) -> Iterator[dict[str, Any]]:
+    """The default connection leads to a database without a table; what there is in that of the tests."""
+    newest = schema()
+    kept = connections["default"]
+    made = connections.create_connection("default")
+    name = f"{kept.settings_dict['NAME']}_empty" if kept.vendor == "postgresql" else str(tmp_path / "empty")
+    made.settings_dict = {**kept.settings_dict, "NAME": name}
+    _on_server(kept, "CREATE DATABASE {}", name)
+    connections["default"] = made
+    try:
+        yield newest
+    finally:
+        made.close()
+        connections["default"] = kept
+        _on_server(kept, "DROP DATABASE {}", name)
 
 
 def _on_server(connection: BaseDatabaseWrapper, statement: str, name: str) -> None:
@@ -55,19 +52,57 @@ def _on_server(connection: BaseDatabaseWrapper, statement: str, name: str) -> No
 
 
 def at(*targets: tuple[str, str]) -> StateApps:
-    """Brings the database to these migrations, and gives the models as they were then."""
+    """Brings the database to these migrations, one by one as they were made, and gives the models as they were then."""
     executor = MigrationExecutor(connection)
+    executor.loader.replace_migrations = False
+    executor.loader.build_graph()
     executor.migrate(list(targets))
     return executor.loader.project_state(list(targets)).apps
 
 
 OLD = [("checkpoints", "0001_initial"), ("runs", "0001_initial")]
+# Whoever has the first migration of an app goes on by the others of it, not by the one that replaces them all; an app
+# that came later (insights, policies, retention) is made at once.
+FIRST = [
+    (app, "0001_initial") for app in ("audit", "hosting", "resumptions", "reviews", "toolcalls", "tools")
+]
 
 
-@pytest.mark.servers
-@pytest.mark.usefixtures("empty")
-def test_everything_is_carried_over() -> None:
-    then = at(*OLD, ("accounts", "0002_session_epoch"))
+def schema() -> dict[str, Any]:
+    """Every table of the product with its columns, constraints, indexes and guards; in which order is all the same."""
+    found: dict[str, Any] = {}
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            columns = connection.introspection.get_table_description(cursor, table)
+            constraints = connection.introspection.get_constraints(cursor, table).items()
+            found[table] = (
+                sorted((column.name, *map(str, column[1:])) for column in columns),
+                sorted(_constraint(name, said) for name, said in constraints),
+            )
+        found["guards"] = sorted(_guards(cursor))
+    return found
+
+
+def _constraint(name: str, said: dict[str, Any]) -> tuple[str, str]:
+    if connection.vendor == "sqlite":
+        # Some have no name there, and Django numbers them; and it tells the columns of a key as the table has them.
+        name = "" if re.fullmatch(r"fk_\d+|__unnamed_.*", name) else name
+        said = {**said, "columns": sorted(said["columns"])} if said["primary_key"] else said
+    return name, str(said)
+
+
+def _guards(cursor: Any) -> list[Any]:
+    postgresql = connection.vendor == "postgresql"
+    cursor.execute(
+        "SELECT tgrelid::regclass::text, tgname FROM pg_trigger WHERE NOT tgisinternal"
+        if postgresql
+        else "SELECT tbl_name, name FROM sqlite_master WHERE type = 'trigger'"
+    )
+    return list(cursor.fetchall())
+
+
+def test_everything_is_carried_over(empty: dict[str, Any]) -> None:
+    then = at(*OLD, *FIRST, ("accounts", "0002_session_epoch"))
     workspace = then.get_model("accounts", "Workspace").objects.create(slug="northwind", name="Northwind")
     teams = then.get_model("accounts", "Team").objects
     support = teams.create(workspace=workspace, name="Support")
@@ -92,6 +127,7 @@ def test_everything_is_carried_over() -> None:
     call_command("migrate", verbosity=0)
 
     assert missing_triggers() == []
+    assert schema() == empty
     states_are_carried_over()
     rows = Team.objects.filter(workspace=workspace.pk).order_by("created_at", "id")
     assert list(rows.values_list("name", flat=True)) == [
