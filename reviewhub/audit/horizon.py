@@ -15,15 +15,17 @@ from django.db import connection
 from reviewhub.core.display import durations
 
 # The snapshot says which transactions are open, all at one moment. Each holds the lock of its own number, and the
-# process that holds it is in one database from its beginning to its end. One without a process (prepared, or just
-# about to take its lock) counts as one of this database. What is in no list of open ones had ended before the snapshot,
+# process that holds it is in one database from its beginning to its end. One that was prepared has no process, and is
+# in the database that it was prepared in. One of which neither is known (it is just about to take its lock, or to be
+# prepared) counts as one of this database. What is in no list of open ones had ended before the snapshot,
 # so every later statement sees all that it wrote.
 _OPEN: Final = """
-    SELECT x.xid::text::bigint AS xid, l.pid
+    SELECT x.xid::text::bigint AS xid, l.pid, p.gid, p.owner, p.prepared
     FROM pg_snapshot_xip(pg_current_snapshot()) AS x(xid)
     LEFT JOIN pg_locks l ON l.locktype = 'transactionid' AND l.transactionid = x.xid::xid
         AND l.mode = 'ExclusiveLock' AND l.granted
-    WHERE NOT EXISTS (
+    LEFT JOIN pg_prepared_xacts p ON p.transaction = x.xid::xid
+    WHERE COALESCE(p.database, current_database()) = current_database() AND NOT EXISTS (
         SELECT 1 FROM pg_stat_get_activity(l.pid) a
         WHERE l.pid IS NOT NULL
             AND a.datid <> (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
@@ -37,8 +39,8 @@ _HORIZON: Final = f"""
     )
 """  # noqa: S608  no value in it
 _HOLDER: Final = f"""
-    SELECT o.pid, COALESCE(a.usename, ''), COALESCE(a.application_name, ''),
-        EXTRACT(EPOCH FROM clock_timestamp() - a.xact_start)::float8
+    SELECT o.pid, COALESCE(a.usename, o.owner, ''), COALESCE(a.application_name, o.gid, ''),
+        EXTRACT(EPOCH FROM clock_timestamp() - COALESCE(a.xact_start, o.prepared))::float8
     FROM ({_OPEN}) o LEFT JOIN pg_stat_activity a ON a.pid = o.pid
     WHERE o.xid <= %s ORDER BY o.xid LIMIT 1
 """  # noqa: S608  its value is a parameter
@@ -51,8 +53,8 @@ class Holder:
     Args:
         pid: of the server's process; None for one that was prepared and not ended.
         role: whose it is, as far as the server says so.
-        program: what it calls itself (`application_name`).
-        seconds: how long it is open; None when the server tells that only to others.
+        program: what it calls itself (`application_name`); how one that was prepared is called.
+        seconds: how long it is open, or prepared; None when the server tells that only to others.
     """
 
     pid: int | None
@@ -61,10 +63,13 @@ class Holder:
     seconds: float | None
 
     def __str__(self) -> str:
-        if self.pid is None:
-            return "a prepared transaction that nobody has ended (pg_prepared_xacts)"
         names = [name for name in (f"role {self.role}" if self.role else "", self.program) if name]
         since = "" if self.seconds is None else f" for {durations.length(self.seconds)}"
+        if self.pid is None:
+            called = f": {', '.join(names)}" if names else ""
+            return (
+                f"a transaction that is prepared{since} and that nobody has ended (pg_prepared_xacts){called}"
+            )
         return f"a transaction that is open{since}: process {self.pid} ({', '.join(names) or 'unknown'})"
 
 

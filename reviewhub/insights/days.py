@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 
 ONE = timedelta(days=1)
+LAST = "last"
+"""The calendar month before this one, as an address has it in `month`."""
 
 
 def start_of(day: date) -> datetime:
@@ -23,3 +25,9 @@ def days(first: date, last: date) -> Iterator[date]:
     while first <= last:
         yield first
         first += ONE
+
+
+def month_before(day: date) -> tuple[date, date]:
+    """The first and the last day of the calendar month before the one of `day`."""
+    last = day.replace(day=1) - ONE
+    return last.replace(day=1), last

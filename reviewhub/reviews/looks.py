@@ -6,16 +6,16 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from reviewhub.accounts.models import Agent
+from reviewhub.accounts.models import Agent, Member, Role
 from reviewhub.accounts.permissions import Scope
 from reviewhub.core import keyset
 from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
 from reviewhub.reviews.models import FollowUp, PostReview
 from reviewhub.reviews.queries import COUNTED
-from reviewhub.reviews.states import FollowUpState, PostReviewState
+from reviewhub.reviews.states import FollowUpKind, FollowUpState, PostReviewState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +103,24 @@ def handed_to(scope: Scope, member_id: uuid.UUID) -> QuerySet[FollowUp]:
     rows = FollowUp.objects.filter(to_id=member_id, state=FollowUpState.OPEN)
     mine = rows.filter(post_review__in=looks_visible(scope).filter(state=PostReviewState.FLAGGED))
     return mine.select_related("post_review").order_by("id")
+
+
+def left_behind(scope: Scope) -> QuerySet[FollowUp]:
+    """Open follow-ups that were handed on to somebody who cannot see to them any more, the oldest first.
+
+    They are for all who see the flag, since each of these may hand it on again.
+    """
+    in_its_team = Member.teams.through.objects.filter(
+        member_id=OuterRef("to_id"), team_id=OuterRef("post_review__agent__team_id")
+    )
+    can = Q(to__is_active=True, to__person__is_active=True) & (
+        Q(to__role__in=[Role.MANAGER, Role.ADMIN]) | Q(Exists(in_its_team), to__role=Role.REVIEWER)
+    )
+    handed_on = FollowUp.objects.filter(
+        workspace_id=scope.workspace_id, state=FollowUpState.OPEN, kind=FollowUpKind.ESCALATE
+    )
+    seen = looks_visible(scope).filter(state=PostReviewState.FLAGGED)
+    return handed_on.filter(~can, post_review__in=seen).select_related("post_review").order_by("id")
 
 
 def handed_count(scope: Scope, member_id: uuid.UUID) -> str:

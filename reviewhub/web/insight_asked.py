@@ -10,15 +10,13 @@ from typing import Any
 from django.http import QueryDict
 
 from reviewhub.accounts.models import Agent, Team
-from reviewhub.insights.days import ONE
+from reviewhub.insights.days import LAST, month_before
 from reviewhub.insights.figures import MOST_DAYS, Asked
 from reviewhub.insights.models import Slice
 from reviewhub.insights.present_figures import NO_RULE
 
 PERIODS = (7, 30, 90, 365)
 USUAL = 30
-LAST = "last"
-"""The calendar month before this one, as the address has it in `month`."""
 MOST_CHOICES = 200
 
 
@@ -84,8 +82,7 @@ def _days(given: QueryDict, today: date) -> tuple[int | None, bool, date, date]:
     since, until = _day(given.get("since", "")), _day(given.get("until", ""))
     if since is None and until is None:
         if given.get("month") == LAST:
-            end = today.replace(day=1) - ONE
-            return None, True, end.replace(day=1), end
+            return None, True, *month_before(today)
         text = given.get("days", "")
         days = int(text) if text in map(str, PERIODS) else USUAL
         return days, False, today - timedelta(days=days - 1), today

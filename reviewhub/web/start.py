@@ -17,7 +17,7 @@ from reviewhub.accounts.queries import deciders_of
 from reviewhub.audit.lag import lag
 from reviewhub.core.clock import now
 from reviewhub.reviews.filters import Filters, needs_of
-from reviewhub.reviews.looks import handed_to
+from reviewhub.reviews.looks import handed_to, left_behind
 from reviewhub.reviews.queries import listed, votes_today
 from reviewhub.reviews.rows import Row
 from reviewhub.tools.models import Tool
@@ -62,6 +62,7 @@ def start(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     context: dict[str, Any] = {
         "lanes": lanes,
         "handed": list(handed_to(scope_of(caller), caller.member.pk)[:SHOWN]),
+        "left_behind": list(left_behind(scope_of(caller))[:SHOWN]),
         "chores": _chores(caller) if caller.member.role == Role.ADMIN else [],
         "used_up": used_up(scope_of(caller)),
         "views": saved(caller, SavedView.Page.QUEUE, request.GET).counted,

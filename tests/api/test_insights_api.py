@@ -66,6 +66,12 @@ def test_it_is_narrowed_as_the_page_is(carol: PersonHttp, query: str, ended: int
     assert found["narrowed_to"] == {k: v for k, v in given.items() if k not in ("days", "since", "until")}
 
 
+def test_the_last_month_is_the_calendar_s(carol: PersonHttp) -> None:
+    end = datetime.now(UTC).date().replace(day=1) - timedelta(days=1)
+    found = carol.get("/insights?month=last").ok()
+    assert (found["since"], found["until"]) == (str(end.replace(day=1)), str(end))
+
+
 @pytest.mark.parametrize(
     ("query", "path"),
     [
@@ -74,6 +80,9 @@ def test_it_is_narrowed_as_the_page_is(carol: PersonHttp, query: str, ended: int
         ("days=7.5", "days"),
         ("days=٣", "days"),
         ("days=7&since=2026-01-01", "days"),
+        ("month=first", "month"),
+        ("month=last&days=7", "month"),
+        ("month=last&until=2026-01-01", "month"),
         ("since=2026-13-01", "since"),
         ("since=1999-12-31&until=2000-01-01", "since"),
         (f"since={AT.date() - timedelta(days=400)}", "since"),

@@ -42,6 +42,27 @@ def another(database: str | None = None, *, writes: bool = True) -> Iterator[Any
         one.rollback()
 
 
+@contextmanager
+def prepared(name: str, database: str | None = None) -> Iterator[None]:
+    """A transaction that was prepared by a process that is gone, and that nobody has ended."""
+    import psycopg
+
+    with connection.cursor() as sql:
+        sql.execute("SHOW max_prepared_transactions")
+        if sql.fetchone() == ("0",):
+            pytest.skip("this server lets none be prepared")
+    with another(database) as one:
+        one.execute(psycopg.sql.SQL("PREPARE TRANSACTION {}").format(name))
+        where = one.info.dbname
+    try:
+        yield
+    finally:
+        params = connection.get_connection_params()
+        wanted = {key: params[key] for key in ("host", "port", "user", "password") if key in params}
+        with psycopg.connect(**wanted, dbname=where, autocommit=True) as one:
+            one.execute(psycopg.sql.SQL("ROLLBACK PREPARED {}").format(name))
+
+
 def sealed_and_read() -> tuple[int, int]:
     """How many events the sealer takes, and how many a reader gets."""
     with transaction.atomic():
@@ -84,6 +105,18 @@ class TestWhatCounts:
         settle()
         assert seal_all() == 1
         assert holder(number) is None
+
+    def test_one_that_was_prepared_does_until_somebody_ends_it(self) -> None:
+        settle()
+        with prepared("<b>left"):
+            assert sealed_and_read() == (0, 0)
+            found = holder(Event.objects.latest("id").xid)
+            assert found is not None and found.pid is None and found.program == "<b>left"
+            assert found.seconds is not None and found.role and "that nobody has ended" in str(found)
+        settle()
+        assert seal_all() == 1
+        with prepared("elsewhere", "postgres"):
+            assert sealed_and_read() == (1, 2), "of another database"
 
     def test_ones_own_transaction_counts(self) -> None:
         with transaction.atomic():

@@ -11,11 +11,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from reviewhub.accounts.models import Member
+from reviewhub.accounts.models import Member, Role
 from reviewhub.checkpoints.load import load
 from reviewhub.policies.models import PolicyDraft
 from reviewhub.reviews.models import FollowUp, PostReview
-from tests.cast import Cast
+from tests.cast import Cast, member
 from tests.driver import agent_of, observed
 from tests.shared import shared
 from tests.web.make import drawn, suggested_rule, waiting
@@ -144,6 +144,33 @@ def test_what_one_may_not_look_at_any_more_is_not_counted(
     cast.bob.teams.set([cast.finance])
     page = text(as_(cast.bob), "/northwind/start")
     assert "handed to you" not in page and "Handed on to you" not in page
+
+
+def test_what_its_taker_cannot_see_to_comes_back_to_those_who_may_hand_it_on(
+    cast: Cast, rows: list[PostReview], as_: As
+) -> None:
+    start, named = "/northwind/start", "who cannot see to it any more"
+    carol, erin = (
+        as_(cast.carol),
+        as_(member("erin", workspace=cast.workspace, role=Role.REVIEWER, teams=(cast.support,))),
+    )
+    for row, to in zip(rows, (cast.bob, cast.alice), strict=False):
+        escalate = {"follow_up": "escalate", "to": str(to.pk)}
+        assert send(carol, row, verdict="flagged", severity="low", **escalate).status_code == 302
+    assert named not in text(carol, start)
+    cast.bob.teams.set([cast.finance])
+    assert named in text(carol, start) and named not in text(as_(cast.bob), start)
+    cast.bob.teams.set([cast.support])
+    assert named not in text(carol, start)
+    cast.bob.is_active = False
+    cast.bob.save()
+    for client in (carol, erin):
+        page = text(client, start)
+        assert named in page and page.count(f"post-review/{rows[0].tool_call_id}") == 1
+        assert f"post-review/{rows[1].tool_call_id}" not in page, "Alice can see to hers"
+    assert named not in text(as_(cast.dave), start), "of another team"
+    assert send(erin, rows[0], "follow-up", follow_up="escalate", to=str(cast.carol.pk)).status_code == 302
+    assert named not in text(carol, start) and "Handed on to you" in text(carol, start)
 
 
 def test_taking_back_is_offered_as_long_as_nothing_followed(

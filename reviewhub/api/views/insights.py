@@ -17,14 +17,14 @@ from reviewhub.api.authentication import caller_of
 from reviewhub.api.base import PersonView, answer
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Invalid
-from reviewhub.insights.days import day_of
+from reviewhub.insights.days import LAST, day_of, month_before
 from reviewhub.insights.figures import MOST_DAYS, Asked
 from reviewhub.insights.found import Found
 from reviewhub.insights.present_figures import NO_RULE, insights_out
 
 USUAL: Final = 30
 EARLIEST: Final = 2000
-NAMES: Final = ("days", "since", "until", "agent", "tool", "rule", "team")
+NAMES: Final = ("days", "month", "since", "until", "agent", "tool", "rule", "team")
 
 
 class Insights(PersonView):
@@ -37,8 +37,9 @@ class Insights(PersonView):
         responses=wire.InsightsOut,
     )
     def get(self, request: Request) -> HttpResponse:
-        """The figures of the page Insights: of the last `days` (30), or from `since` to `until` (days of UTC, both with
-        it), narrowed to an agent, a tool, a rule (`-` for none) or a team."""
+        """The figures of the page Insights: of the last `days` (30), of the calendar month before this one
+        (`month=last`), or from `since` to `until` (days of UTC, both with it), narrowed to an agent, a tool, a rule
+        (`-` for none) or a team."""
         caller = caller_of(request)
         require(caller, Action.INSIGHTS_READ, Target(workspace_id=caller.workspace_id))
         at = now()
@@ -65,6 +66,14 @@ def _asked(given: Mapping[str, str], workspace_id: uuid.UUID, today: date) -> As
 
 
 def _days(given: Mapping[str, str], today: date) -> tuple[date, date]:
+    if "month" in given:
+        if given["month"] != LAST:
+            raise Invalid.at(
+                "/query/month", f"Only {LAST} can be asked for; other months by since and until."
+            )
+        if given.keys() & {"days", "since", "until"}:
+            raise Invalid.at("/query/month", "Give month, or days, or since and until.")
+        return month_before(today)
     if "days" in given:
         if "since" in given or "until" in given:
             raise Invalid.at("/query/days", "Give days, or since and until.")
