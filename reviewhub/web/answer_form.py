@@ -101,7 +101,7 @@ def check(given: QueryDict, shown: Evidence, typed: Typed) -> None:
         errors.extend(words(missing))
     if typed.mode == "edit" and not errors and not typed.as_json and not typed.changed:
         errors.append("Nothing is changed. Change a value, or approve.")
-    if typed.mode == "approve" and shown.arguments.cut and not given.get("seen"):
+    if typed.mode == "approve" and shown.arguments.needs_reading and not given.get("seen"):
         errors.append("Open the parts that are not shown first, or say that you have read them.")
     if errors:
         raise NotSent(*errors)

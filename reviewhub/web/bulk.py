@@ -48,7 +48,7 @@ class Pick:
     @property
     def is_shown_whole(self) -> bool:
         """Whether this page shows every argument to its end."""
-        return not (self.arguments.cut or self.arguments.left_out)
+        return self.arguments.is_shown_whole
 
     @property
     def value(self) -> str:

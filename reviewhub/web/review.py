@@ -189,6 +189,20 @@ def value(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Htt
     return show(request, caller, "web/value.html", context, nav="queue")
 
 
+@page(Action.REQUEST_READ, of=find)
+def further(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpResponse:
+    """The arguments page by page (`?page=`), where they are more than the request's page lists."""
+    shown = evidence(row, caller).arguments
+    given = request.GET.get("page", "1")
+    number = int(given) if given.isascii() and given.isdecimal() and len(given) < 6 else 1
+    try:
+        rows = shown.page(number)
+    except KeyError as error:
+        raise NotFound from error
+    context = {"row": row, "rows": rows, "number": number, "shown": shown}
+    return show(request, caller, "web/arguments.html", context, nav="queue")
+
+
 def render_review(
     request: HttpRequest,
     caller: MemberCaller,

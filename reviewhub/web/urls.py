@@ -63,6 +63,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("<slug:slug>/requests/<int:number>/peek", peek.peek),
     path("<slug:slug>/requests/<int:number>/policy", review.why),
     path("<slug:slug>/requests/<int:number>/value", review.value),
+    path("<slug:slug>/requests/<int:number>/arguments", review.further),
     path("<slug:slug>/requests/<int:number>/live", review.live),
     path("<slug:slug>/requests/<int:number>/receipts", audit_proof.receipts),
     path("<slug:slug>/requests/<int:number>/decide", decide.decide),

@@ -32,6 +32,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "requests/<int:number>/peek": ("get", "ok ok 404 ok"),
     "requests/<int:number>/policy": ("get", "ok ok 404 ok"),
     "requests/<int:number>/value": ("get", "ok ok 404 ok"),
+    "requests/<int:number>/arguments": ("get", "ok ok 404 ok"),
     "requests/<int:number>/live": ("get", "ok ok 404 ok"),
     "requests/<int:number>/receipts": ("get", "ok ok 404 ok"),
     "requests/<int:number>/decide": ("post", "403 ok 404 403"),

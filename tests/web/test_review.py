@@ -11,6 +11,7 @@ from django.test import Client
 
 from reviewhub.accounts.models import Agent, Member
 from reviewhub.core.clock import now
+from reviewhub.core.display.arguments import rows
 from reviewhub.gates.present import calls_out
 from reviewhub.reviews.models import Comment, Question, Review, ReviewRequest
 from reviewhub.runs.models import Branch
@@ -575,3 +576,32 @@ def test_arguments_results_and_errors_of_calls_can_be_opened(cast: Cast, as_: As
     before = get(as_(cast.bob), asked).split('id="tools"')[1]
     assert "R-77" in before
     assert "1240.00" in before
+
+
+def names(page: str) -> list[str]:
+    """The names of the arguments that a page lists."""
+    return re.findall(r"<dt>(?:<[^>]*>)*(k\d+)<", page)
+
+
+def test_arguments_beyond_some_hundreds_stand_on_pages_of_their_own(cast: Cast, as_: As) -> None:
+    many = {f"k{at:03}": at for at in range(700)} | {"k650": "pay\u202eme"}
+    row = waiting(cast.support, arguments=json.dumps(many, ensure_ascii=False))
+    client = as_(cast.bob)
+    first = client.get(path_of(row)).content.decode()
+    listed = names(first)
+    assert listed == [*list(many)[:300], "k650"], "what carries a warning stands on the first page too"
+    assert "400 more arguments stand on other pages" in first and "page 2 of 3" in first
+    shown = [names(client.get(path_of(row, f"/arguments?page={at}")).content.decode()) for at in (1, 2, 3)]
+    assert [name for page in shown for name in page] == list(many), "all of it can be seen, once and in order"
+    assert client.get(path_of(row, "/arguments?page=4")).status_code == 404
+    given = form_of(first)
+    assert "seen" not in given
+    told = client.post(path_of(row, "/decide"), given)
+    assert told.status_code == 422 and "say that you have read them" in told.content.decode()
+    assert "I have read all 700 arguments, on 3 pages." in first
+    assert client.post(path_of(row, "/decide"), given | {"seen": "1"}).status_code == 302
+
+
+def test_several_are_not_decided_at_once_where_one_needs_pages(cast: Cast) -> None:
+    few, many = ({f"k{at}": at for at in range(count)} for count in (300, 301))
+    assert rows(json.dumps(few)).is_shown_whole and not rows(json.dumps(many)).is_shown_whole

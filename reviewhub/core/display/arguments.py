@@ -15,6 +15,8 @@ HEAD_CHARACTERS = 700  # of one value; the rest opens on demand
 HEAD_LINES = 12
 INLINE_CHARACTERS = 20_000  # a longer rest has a page of its own instead of sitting in this one
 FIRST_ROWS = 60
+PAGE_ROWS = 300  # in one page; those after them have pages of their own
+MOST_WARNED = 50  # of the rows on other pages, those with a warning stand on the first one too
 MAX_ROWS = 10_000
 
 
@@ -74,6 +76,42 @@ class Arguments:
     def rows(self) -> tuple[Row, ...]:
         """Every row there is."""
         return self.first + self.more
+
+    @property
+    def folded(self) -> tuple[Row, ...]:
+        """Those that stand in the same page as the first ones, behind a count."""
+        return self.more[: PAGE_ROWS - FIRST_ROWS]
+
+    @property
+    def later(self) -> tuple[Row, ...]:
+        """Those that stand on pages of their own."""
+        return self.more[PAGE_ROWS - FIRST_ROWS :]
+
+    @property
+    def warned_later(self) -> tuple[Row, ...]:
+        """Of those on other pages the first that carry a warning."""
+        return tuple(row for row in self.later if row.is_risky)[:MOST_WARNED]
+
+    @property
+    def is_shown_whole(self) -> bool:
+        """Whether one page shows every value to its end."""
+        return not (self.cut or self.later or self.left_out)
+
+    @property
+    def needs_reading(self) -> bool:
+        """Whether a part of it has to be opened to be read."""
+        return bool(self.cut or self.later)
+
+    @property
+    def pages(self) -> int:
+        """On how many pages all rows stand."""
+        return max(1, -(-len(self.rows) // PAGE_ROWS))
+
+    def page(self, number: int) -> tuple[Row, ...]:
+        """The rows of one page, from 1. Raises KeyError when there is none."""
+        if not 1 <= number <= self.pages:
+            raise KeyError(number)
+        return self.rows[(number - 1) * PAGE_ROWS : number * PAGE_ROWS]
 
     def top(self, count: int) -> tuple[Row, ...]:
         """The `count` rows worth showing in a small space: risky ones first."""
@@ -256,6 +294,8 @@ def _row(
 
 def _odd_rest(pieces: tuple[Segment, ...], rest: str) -> list[str]:
     """What is strange in the part not shown; beyond its first sheet only that characters are hidden."""
+    if not rest:
+        return []
     said = segments.odd(pieces, begins=False, ends=len(rest) <= INLINE_CHARACTERS)
     if not said and segments.hidden_in(rest[INLINE_CHARACTERS:]):
         said.append("hidden characters.")
@@ -291,6 +331,8 @@ def _cut(text: str) -> tuple[str, str]:
             if lines == HEAD_LINES:
                 at = index + 1
                 break
+    if at == len(text):
+        return text, ""
     at = next((end for start, end in secrets.find(text) if start < at < end), at)
     if len(text) - at < 80 and text.count("\n", at) < 2:
         return text, ""

@@ -47,6 +47,8 @@ _SPECIAL = re.compile(
     r"|(?P<spaces> +(?=\n)| {2,}|\t+)"
     r"|(?P<other>[^\n -~]+)"
 )
+# What most names are, with nothing in it to look at piece by piece.
+_EVERYDAY = re.compile(r"[A-Za-z0-9_/-]+")
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -62,6 +64,8 @@ class Segment:
 
 def split(text: str, *, mask: bool = True) -> tuple[Segment, ...]:
     """`text` as segments; values with secret-looking shapes are masked unless `mask` is False."""
+    if not mask and _EVERYDAY.fullmatch(text):
+        return (_text(text),)
     inside = text.strip(" ")
     if not inside:
         return (_spaces(text),) if text else ()
@@ -107,6 +111,8 @@ def odd(parts: tuple[Segment, ...], *, begins: bool = True, ends: bool = True) -
     Args:
         begins, ends: whether the value begins and ends here, or is a part cut out of a longer one.
     """
+    if all(part.kind == "text" for part in parts):
+        return []
     controls = [part for part in parts if part.kind == "control"]
     foreign = [part for part in parts if part.kind == "foreign"]
     said: list[str] = []
