@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
@@ -31,6 +31,7 @@ from reviewhub.gates.reconsider import differ, facts_differ, once_more, reask, r
 from reviewhub.resumptions.acknowledge import acknowledge
 from reviewhub.reviews.queries import newest_about
 from reviewhub.runs.fence import check, check_not_halted
+from reviewhub.toolcalls.ahead import read_ahead
 from reviewhub.toolcalls.locks import Locked, lock, lock_call, lock_run
 from reviewhub.toolcalls.models import Attempt, Grant, ToolCall
 from reviewhub.toolcalls.queries import arguments_of, equal_elsewhere
@@ -71,8 +72,10 @@ def consume(
         Superseded, StaleEpoch, RunEnded, Halted: the branch goes on elsewhere, not at all, or not now.
     """
     key_hash = hashlib.sha256(check_key(key).encode()).hexdigest()
+    ahead = read_ahead(call_id)
     with transaction.atomic(durable=True):
-        outcome = consumed(lock_call(call_id), digest, key_hash, facts, epoch, actor)
+        locked = replace(lock_call(call_id), ahead=ahead)
+        outcome = consumed(locked, digest, key_hash, facts, epoch, actor)
         faults.point("consume.before_commit")
     faults.point("consume.after_commit")
     # A refusal that changed something (the grant expired, people are asked again) is committed before it is raised.
@@ -201,7 +204,12 @@ def _start(locked: Locked, grant: Grant, key_hash: str, epoch: int | None, actor
 
 def _handed_out(locked: Locked, attempt: Attempt) -> Consumed:
     return Consumed(
-        arguments=arguments_of(locked.call, attempt.grant.version),
+        arguments=_arguments(locked, attempt.grant.version),
         idempotency_key=locked.call.idempotency_key,
         attempt=attempt.number,
     )
+
+
+def _arguments(locked: Locked, version: int) -> str:
+    ahead = locked.ahead
+    return ahead.arguments if ahead and ahead.version == version else arguments_of(locked.call, version)

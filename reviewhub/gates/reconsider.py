@@ -75,7 +75,7 @@ def reconsider(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError 
     Denied now: the grant is revoked and the call denied, whoever allowed it. Held now: a grant by policy is asked
     again, unless the standing approval that gave it still holds; a grant by people stands.
     """
-    weighed = weighed_now(locked.call)
+    weighed = weighed_now(locked.call, locked.ahead)
     found = weighed.found
     if found.answer.action == "deny":
         move(grant, to=GrantState.REVOKED, table=GRANT_EDGES)
@@ -97,7 +97,7 @@ def once_more(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError |
     failed call is denied or put before people, as one that was not used yet would be (`reconsider`). Of a started one
     nobody knows whether it happened: people say that first, and then it is reconsidered.
     """
-    call, weighed = locked.call, weighed_now(locked.call)
+    call, weighed = locked.call, weighed_now(locked.call, locked.ahead)
     answer, has_failed = weighed.found.answer, locked.call.state == CallState.FAILED
     if has_failed and answer.layer == "limit":
         why = f"This tool call failed and cannot be tried again just now. {answer.text}"
@@ -139,7 +139,7 @@ def repeat_fact(twins: Sequence[ToolCall]) -> str:
 
 def reask(*, locked: Locked, because: str, actor: Actor) -> None:
     """Puts an allowed call before people (again), with what policy asks for today and which equal calls have acted."""
-    found = weighed_now(locked.call).found
+    found = weighed_now(locked.call, locked.ahead).found
     twins = equal_elsewhere(locked.call) if locked.call.effect == Effect.ONCE else []
     because = " ".join(filter(None, [because, repeat_fact(twins) if twins else ""]))
     needed = hold(found.answer, agent=locked.call.agent, because=because)

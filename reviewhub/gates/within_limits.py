@@ -11,6 +11,7 @@ from reviewhub.gates.prepare import Prepared, with_answer
 from reviewhub.limits.weigh import Weighing, reserve, weigh
 from reviewhub.policies.evaluate import in_force
 from reviewhub.runs.models import Run
+from reviewhub.toolcalls.ahead import Ahead
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.today import Today, today
 
@@ -54,9 +55,9 @@ def take_all(*, calls: Sequence[ToolCall], weighings: Sequence[Weighing]) -> Non
         reserve(call=call, takes=one.started, at=at)
 
 
-def weighed_now(call: ToolCall) -> Weighed:
-    """What policy with its limits says now to the current version of a locked call."""
-    found = today(call)
+def weighed_now(call: ToolCall, ahead: Ahead | None = None) -> Weighed:
+    """What policy with its limits says now to the current version of a locked call; `ahead` was read of it before."""
+    found = today(call, ahead)
     (weighing,) = weigh(
         agent=call.agent,
         environment=call.run.environment,

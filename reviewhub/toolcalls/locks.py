@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
@@ -20,6 +20,7 @@ from reviewhub.core.errors import NotFound
 from reviewhub.core.rows import one_or_none
 from reviewhub.runs.models import Branch, Child, Run
 from reviewhub.runs.states import OPEN_BRANCH, BranchState
+from reviewhub.toolcalls.ahead import Ahead
 from reviewhub.toolcalls.models import Pause, ToolCall
 
 M = TypeVar("M", bound=Model)
@@ -32,6 +33,7 @@ class Locked:
     branch: Branch
     pause: Pause | None
     call: ToolCall
+    ahead: Ahead | None = field(default=None, kw_only=True)
 
     @cached_property
     def state_hash(self) -> str:

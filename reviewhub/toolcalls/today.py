@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
 from reviewhub.policies.facts import call_facts
+from reviewhub.toolcalls.ahead import Ahead
 from reviewhub.toolcalls.claims import failed_checks
 from reviewhub.toolcalls.in_plan import plan_step
 from reviewhub.toolcalls.models import ToolCall
@@ -24,13 +25,17 @@ class Today:
     answer: Resolved
 
 
-def today(call: ToolCall) -> Today:
-    """What policy says now to the call's current version."""
+def today(call: ToolCall, ahead: Ahead | None = None) -> Today:
+    """What policy says now to the call's current version; `ahead` is what was read of it before it was locked."""
     tool = Tool.objects.get(agent_id=call.agent_id, name=call.tool_name)
-    arguments = arguments_of(call)
+    if ahead is not None and ahead.version != call.version:
+        ahead = None
+    arguments = ahead.arguments if ahead else arguments_of(call)
     known = call_facts(
         tool=tool,
         arguments=arguments,
+        tree=ahead.tree if ahead else None,
+        by_schema=ahead.by_schema if ahead and ahead.schema == tool.schema else None,
         failed_checks=counting(
             agent=call.agent,
             environment=call.run.environment,
