@@ -1,7 +1,8 @@
 """What something is found by: its words, folded, so that both databases find the same by the same.
 
 A word is a stretch of letters and digits; a character of a script that puts no spaces between words is one by itself.
-Something is found by a text when each word of the text begins one of its words.
+Something is found by a text when each word of the text begins one of its words. What a sign joins to the next word, as
+in `INV-2024-17`, has to be one of its words as it is: of an id only the end may be missing.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from reviewhub_agents.canonical import Number, Tree
@@ -20,6 +22,7 @@ MOST_CHARACTERS: Final = 100_000
 """Of all texts together; what comes later is not found."""
 
 _ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_IS_ALONE = re.compile(rf"[{_ALONE}]")
 _WORDS = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
 # 1,240.00 is the number that an argument spells 1240.00.
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -43,9 +46,23 @@ def words_text(texts: Iterable[str]) -> str:
     return " ".join(found)
 
 
-def words_asked(text: str) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class Asked:
+    """A word that somebody looks for: the beginning of one, or one as it is."""
+
+    text: str
+    is_whole: bool = False
+
+
+def words_asked(text: str) -> tuple[Asked, ...]:
     """The words that somebody looks for, at most MOST_ASKED; none: there is nothing to look for."""
-    return tuple(dict.fromkeys(_words(text)))[:MOST_ASKED]
+    found: dict[str, bool] = {}
+    for part in text.split():
+        words = list(_words(part))
+        for at, word in enumerate(words):
+            is_joined = at + 1 < len(words) and not _IS_ALONE.match(word)
+            found[word] = found.get(word, False) or is_joined
+    return tuple(Asked(*one) for one in found.items())[:MOST_ASKED]
 
 
 def values_in(tree: Tree) -> Iterator[str]:

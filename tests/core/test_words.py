@@ -30,7 +30,24 @@ ROOT = Path(reviewhub.__file__).parent
 )
 def test_words(text: str, words: str) -> None:
     assert words_text([text]) == words
-    assert " ".join(words_asked(text)) == words
+    assert " ".join(one.text for one in words_asked(text)) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("INV-2024-17", "inv 2024"),
+        ("refund 8812", ""),
+        ("mona@example.com now", "mona example"),
+        ("-17", ""),
+        ("a - b", ""),
+        ("1,240.00", "1240"),
+        ("申请退款", ""),
+        ("8812-1 8812", "8812"),
+    ],
+)
+def test_what_a_sign_joins_is_looked_for_as_it_is(text: str, whole: str) -> None:
+    assert " ".join(one.text for one in words_asked(text) if one.is_whole) == whole
 
 
 def test_there_is_an_end() -> None:

@@ -52,6 +52,19 @@ def test_any_text_may_be_looked_for(text: str, cast: Cast, as_: As) -> None:
         assert as_(cast.bob).get(f"/northwind/{page}", {"q": text}).status_code in (200, 422), page
 
 
+def test_an_id_with_dashes_finds_what_has_it_and_not_all_that_begins_alike(cast: Cast, as_: As) -> None:
+    one = waiting(cast.support, arguments='{"order_id":"INV-2024-17"}')
+    other = waiting(cast.support, arguments='{"order_id":"INVOICE-20240-1788"}')
+    for text, found in (
+        ("INV-2024-17", [one]),
+        ("inv-2024-1", [one]),
+        ("inv 2024 17", [one, other]),
+        ("IN-2024", []),
+    ):
+        page = shown(as_(cast.bob), f"search?q={text}")
+        assert [row for row in (one, other) if f"#{row.number}" in page] == found, text
+
+
 def test_what_somebody_voted_on(cast: Cast, as_: As) -> None:
     row, _ = waiting(cast.support), waiting(cast.support)
     Review.objects.create(request=row, member=cast.bob, name="Bob", verdict="approve", version=1, digest="d")
