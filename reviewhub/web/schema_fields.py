@@ -250,7 +250,7 @@ def _describes(rules: dict[str, Any], value: Tree, *, is_present: bool) -> str:
     named = rules.get("type")
     kind = TYPES.get(named, named) if isinstance(named, str) else KINDS.get(type(value), "anything")
     bounds = [
-        f"{word} {_literal(rules[name])}"
+        f"{word} {_literal(rules[name])}{_unit(name, rules[name])}"
         for name, word in (
             ("minimum", "min"),
             ("maximum", "max"),
@@ -262,6 +262,13 @@ def _describes(rules: dict[str, Any], value: Tree, *, is_present: bool) -> str:
     ]
     said = ", ".join([str(kind)[:40], *bounds])
     return said if is_present else f"{said}, {ABSENT}"
+
+
+def _unit(name: str, bound: str | Number) -> str:
+    """What a bound counts, where its number alone does not say it."""
+    if not name.endswith("Length"):
+        return ""
+    return " character" if _literal(bound) == "1" else " characters"
 
 
 def _literal(value: str | Number) -> str:

@@ -82,6 +82,13 @@ def test_b54_a_hidden_character_in_the_hidden_part_is_said() -> None:
     assert row.flags[0].startswith("In the part not shown: 1 hidden character")
 
 
+def test_plain_lines_in_the_hidden_part_hide_no_characters() -> None:
+    plain = "a line of text,\tand one more\n" * 6000
+    assert rows(text_of({"body": plain})).rows[0].flags == ()
+    (flag,) = rows(text_of({"body": plain + "\u00a0" + plain})).rows[0].flags
+    assert flag == "In the part not shown: hidden characters."
+
+
 @pytest.mark.parametrize("value", [{"v": "x" * 1_000_000}, {f"key{n}": n for n in range(3000)}])
 def test_b54_huge_arguments_become_rows_quickly(value: dict[str, object]) -> None:
     text = text_of(value)

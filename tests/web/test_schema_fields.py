@@ -54,6 +54,12 @@ def after(posted: dict[str, str], *, arguments: str = CALL, locked: tuple[str, .
     return apply_changes(arguments, parse_changes(found))
 
 
+def test_bounds_of_a_text_say_what_they_count() -> None:
+    schema = {"properties": {"note": {"type": "string", "minLength": 1, "maxLength": 20}}}
+    (note,) = fields(json.dumps(schema), '{"note":"x"}', frozenset(), ())
+    assert note.describes == "text, at least 1 character, max 20 characters"
+
+
 def test_values_inside_objects_and_lists_have_fields_of_their_own_type() -> None:
     found = {path: one.control for path, one in made().items()}
     assert found == {

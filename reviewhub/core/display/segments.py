@@ -144,7 +144,7 @@ def hidden_in(text: str) -> int:
     return (
         0
         if text.isascii() and text.isprintable()
-        else sum(1 for one in set(text) - {"\n", "\t"} if _hidden(one))
+        else sum(1 for one in set(text) - {" ", "\n", "\t"} if _hidden(one))
     )
 
 
