@@ -60,9 +60,13 @@ class Row:
 
     @property
     def sort(self) -> str:
-        """Its place inside the group: risk, then age (decided: the newest). Compared as text by the browser too."""
-        number = self.request.number
-        return f"{9 - self.request.risk_rank}-{number:012d}" if self.is_open else f"{NEWEST - number:012d}"
+        """Its place inside the group: risk, then time left, then age (decided: the newest). Compared as text by the
+        browser too."""
+        row = self.request
+        if not self.is_open:
+            return f"{NEWEST - row.number:012d}"
+        due = int(row.deadline_at.timestamp()) if row.deadline_at else NEWEST
+        return f"{9 - row.risk_rank}-{due:012d}-{row.number:012d}"
 
     @cached_property
     def brief(self) -> tuple[Part, ...] | None:
@@ -143,7 +147,7 @@ class Group:
 
 
 def groups(rows: list[Row]) -> list[Group]:
-    """All groups in order, also the empty ones (a live row may need one), each by risk and then age."""
+    """All groups in order, also the empty ones (a live row may need one), each by risk, time left and age."""
     return [
         Group(key, title, sorted((row for row in rows if row.group == key), key=lambda row: row.sort))
         for key, title in GROUPS

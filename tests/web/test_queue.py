@@ -298,3 +298,15 @@ def test_bulk_rejects_with_a_preset_reason(cast: Cast, as_: As) -> None:
     as_(cast.bob).post("/northwind/queue/bulk/send", given | {"reason": "Too much", "message": "Half of it."})
     told = list(Review.objects.values_list("verdict", "message"))
     assert told == [("reject", "Refund less.\n\nHalf of it.")] * 2
+
+
+def test_of_two_equal_risks_the_one_with_less_time_left_stands_first(cast: Cast, as_: As) -> None:
+    late = waiting(cast.support, risk="high", seconds=800)
+    soon = waiting(cast.support, risk="high", seconds=60)
+    worse = waiting(cast.support, risk="critical", seconds=850)
+    page = as_(cast.bob).get("/northwind/queue").content.decode()
+    assert sorted((late, soon, worse), key=lambda row: page.index(f'id="rq-{row.number}"')) == [
+        worse,
+        soon,
+        late,
+    ]
