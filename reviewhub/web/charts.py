@@ -139,8 +139,9 @@ def _figure(
 
 
 def _path(values: Sequence[float | None], top: float, wide: float = WIDE, high: float = HIGH) -> str:
-    """The line through the values; a value alone between gaps is a dot."""
+    """The line through the values; a value alone between gaps is a dash that can be seen."""
     step = wide / max(1, len(values) - 1)
+    dash = wide / 75
     drawn, is_on = [], False
     for at, value in enumerate(values):
         if value is None:
@@ -148,6 +149,9 @@ def _path(values: Sequence[float | None], top: float, wide: float = WIDE, high: 
             continue
         x, y = at * step, high - min(value / top, 1.0) * high
         alone = not is_on and (at + 1 == len(values) or values[at + 1] is None)
-        drawn.append(f"{'L' if is_on else 'M'}{x:.1f} {y:.1f}{'h.1' if alone else ''}")
+        if alone:
+            drawn.append(f"M{min(max(x - dash / 2, 0), wide - dash):.1f} {y:.1f}h{dash:.1f}")
+        else:
+            drawn.append(f"{'L' if is_on else 'M'}{x:.1f} {y:.1f}")
         is_on = True
     return "".join(drawn)

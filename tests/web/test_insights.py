@@ -221,6 +221,15 @@ def test_charts_escape_their_words_and_keep_to_their_frame() -> None:
     assert "nan" not in plot([], ticks=[(0, "0")], across=[], says="")
 
 
+@pytest.mark.parametrize(
+    ("values", "x"), [([None, None, 3], 592), ([3, None, None], 0), ([None, 3, None], 296), ([3], 0)]
+)
+def test_a_day_alone_can_be_seen_inside_the_frame(values: list[float | None], x: int) -> None:
+    drawn = plot([Series("k1", "x", values)], ticks=[(0, "0"), (4, "4")], across=[], says="")
+    assert f'd="M{x}.0 ' in drawn
+    assert "h8.0" in drawn
+
+
 @pytest.mark.parametrize("most", [0, 0.2, 1, 3, 3.1, 7, 28, 99, 1000, 123_456])
 def test_axes_hold_what_is_drawn(most: float) -> None:
     for ticks in (count_ticks(most), time_ticks(most), time_ticks(most * 100)):
