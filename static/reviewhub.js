@@ -66,7 +66,7 @@
     const words = $("#decide-state [data-over]");
     if (!words || !node.closest("#decide-state")) return;
     words.textContent = words.dataset.over;
-    $$("#modes, #act-m").forEach((one) => one.remove());
+    $$("#modes, #act-m, #handing").forEach((one) => one.remove());
     lock();
   };
   // Screen readers hear the open request's deadline at five minutes and at one, not each second.
@@ -94,7 +94,8 @@
   const form = $("[data-draft]");
   // Whoever opened a form writes: letters go to its first field and are no shortcuts, until Escape or until it folds.
   const opened = $("form[data-opened]");
-  let writing = opened && ($("[autofocus]") || opened);
+  // Where the first thing at hand is a button, as at the last question, there is nothing to write.
+  let writing = opened && !$("button[autofocus]") && ($("[autofocus]") || opened);
   const written = () => writing?.isConnected && !writing.closest("details:not([open])");
   document.addEventListener("click", (event) => {
     const fold = event.target.closest("summary")?.parentElement;
@@ -363,16 +364,19 @@
     c: () => alone() && claim(),
     w: () => alone() && place && visit(place.dataset.run),
   };
-  // A run's timeline: the keyboard goes from line to line, Enter opens the one it is at.
+  // A run's timeline, and lists that are no queue: the keyboard goes from line to line, Enter opens the one it is at.
+  const lines = () => $$("#timeline .cpt__a, .brief > li > a, [data-lines] td:first-child > a:first-child");
   const walk = (step) => {
-    const all = $$("#timeline .cpt__a");
+    const all = lines();
     const at = all.indexOf(document.activeElement);
     const from = at < 0 ? all.findIndex((one) => one.hasAttribute("aria-current")) : at;
     const next = all[Math.min(all.length - 1, Math.max(0, from + step))];
     next?.focus({ preventScroll: true });
     next?.scrollIntoView({ block: "nearest" });
   };
-  const runKeys = { j: () => walk(1), k: () => walk(-1) };
+  const lineKeys = { j: () => walk(1), k: () => walk(-1) };
+  // Where no link says so itself, the trail above the page does.
+  const up = () => $("[data-key=u]") || $$(".top .crumb a").pop();
   const alone = () => {
     if (ticks().length) hint(`That key is for one request, and ${ticks().length} are ticked. Esc unticks.`);
     return !ticks().length;
@@ -426,7 +430,8 @@
     else if (key === "/") { const box = $("#q"); box && box.offsetParent ? box.focus() : open("find"); }
     else if (key === "m" && $("#cm")) $("#cm").focus();
     else if ($("#list") && queueKeys[key]) queueKeys[key]();
-    else if ($("#timeline") && runKeys[key]) runKeys[key]();
+    else if (lineKeys[key] && lines().length && !$(`[data-key="${key}"]`)) lineKeys[key]();
+    else if (key === "u" && up()) visit(up().href);
     else if (/^[a-z0-9]$/.test(key) && $(`[data-key-click="${key}"]`)) $(`[data-key-click="${key}"]`).click();
     else if (/^[a-z]$/.test(key) && $(`[data-key-form="${key}"]`)) { leave(); $(`[data-key-form="${key}"]`).requestSubmit(); }
     else if (/^[a-z]$/.test(key) && $(`[data-key="${key}"]`)) visit($(`[data-key="${key}"]`).href);

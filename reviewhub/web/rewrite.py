@@ -151,9 +151,7 @@ def _step(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Dr
 def _preview(request: HttpRequest, caller: MemberCaller, row: Checkpoint, draft: Draft) -> HttpResponse:
     """What it means, and the last question."""
     if not draft.reason:
-        return _form(
-            request, caller, row, draft.refused("Say why; the record and the agent's people read it."), 422
-        )
+        return _form(request, caller, row, replace(draft, lacks_reason=True), 422)
     return _asked(request, caller, row, draft)
 
 
@@ -296,7 +294,11 @@ def _form(
             return show(request, caller, "web/rewrite.html", context, nav="runs", status=status)
         place, fields = shown(row, state, draft)
         parts = draft.groups if draft.groups is not None else fields
-        context |= {"look": place, "groups": parts, "first_field": first_field(parts)}
+        context |= {
+            "look": place,
+            "groups": parts,
+            "first_field": "-" if draft.lacks_reason else first_field(parts),
+        }
     except ReviewHubError as problem:
         context["errors"] = list(dict.fromkeys([*draft.errors, *words(problem)]))
         status = max(status, problem.status)

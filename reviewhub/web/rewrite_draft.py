@@ -28,6 +28,8 @@ class Draft:
     look: str = ""
     """The flagged call that a corrective branch follows; empty for a rewrite and a fork."""
     errors: tuple[str, ...] = ()
+    lacks_reason: bool = False
+    """Whether it was sent without a reason: the field says so, and has the focus."""
     groups: list[Group] | None = None
     typed: dict[str, str] = field(default_factory=dict)
     is_raw: bool = False

@@ -92,3 +92,13 @@ def test_an_ended_run_is_forked_with_a_changed_state(
     made = Checkpoint.objects.get(branch__fork_of=saved["id"])
     assert load(made) == '{"amount":1240.10,"api_key":"sk_live_abcdefghijklmnop1234","customer":"Kim"}'
     assert made.branch.state == "running"
+
+
+def test_a_phone_shows_the_whole_fork_form_above_its_foot(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    run = agent.run(title="Ticket")["id"]
+    agent.pause(run, call()).ok(201)
+    page = visit(cast.bob, f"/northwind/runs/{run}", viewport={"width": 390, "height": 844})
+    page.click("#state summary:has-text('Fork from here')")
+    page.locator("#fr").fill("Another way")
+    page.get_by_role("button", name="Fork and run").click(timeout=3_000)
+    page.wait_for_url(lambda address: "checkpoint" in address or "branch" in address)

@@ -117,6 +117,7 @@ def test_history_tells_kinds_apart_and_compares_two(
     page(client, f"runs/{way[0]['run']}/history?cursor=x", status=422)
     rewritten = page(client, f"checkpoints/{made['checkpoint']}")
     assert "Rewritten by" in rewritten
+    assert "Nothing had run there that stays done." in rewritten
 
 
 def test_a_value_tells_who_changed_it_and_where_it_came_and_went(

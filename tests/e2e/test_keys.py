@@ -1,0 +1,131 @@
+"""What somebody stumbles over who uses nothing but the keyboard: ways back, lists, forms that came back, hints."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.reviews.models import ReviewRequest
+from reviewhub.toolcalls.models import ToolCall
+from tests.cast import Cast
+from tests.driver import AgentHttp, PersonHttp
+from tests.e2e.desk import Visit, ask, is_live, rows
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def once(row: ReviewRequest) -> ReviewRequest:
+    ToolCall.objects.filter(pk=row.tool_call_id).update(effect="once")
+    return row
+
+
+def checkpoint_of(row: ReviewRequest) -> Checkpoint:
+    found = row.tool_call.checkpoint
+    assert found is not None
+    return found
+
+
+def test_u_leads_one_page_up_from_everywhere(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    row = ask(agent)
+    page = visit(cast.bob, f"/northwind/checkpoints/{checkpoint_of(row).pk}/difference")
+    for address in (f"**/checkpoints/{checkpoint_of(row).pk}", "**/runs/*", f"**/requests/{row.number}"):
+        page.keyboard.press("u")
+        page.wait_for_url(address)
+    expect(page.locator("#outcome")).to_have_count(0)
+    page.keyboard.press("u")
+    page.wait_for_url("**/queue*")
+
+
+def test_letters_at_the_last_question_are_shortcuts_where_nothing_is_written(
+    cast: Cast, agent: AgentHttp, visit: Visit
+) -> None:
+    row = once(ask(agent))
+    page = visit(cast.bob, f"/northwind/requests/{row.number}?mode=approve")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("button", name="Go back")).to_be_focused()
+    page.keyboard.press("u")
+    page.wait_for_url("**/queue*")
+
+
+def test_j_and_k_walk_the_lists_that_are_no_queue(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    first, second = ask(agent), ask(agent)
+    page = visit(cast.bob, "/northwind/start")
+    focus = page.locator(":focus")
+    page.keyboard.press("j")
+    expect(focus).to_have_attribute("href", f"/northwind/requests/{first.number}")
+    page.keyboard.press("j")
+    expect(focus).to_have_attribute("href", f"/northwind/requests/{second.number}")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/requests/{first.number}")
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    page.wait_for_url("**/runs")
+    page.keyboard.press("j")
+    expect(focus).to_have_attribute("href", f"/northwind/runs/{second.run_id}")
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_a_refused_form_leads_to_what_is_missing(
+    cast: Cast, agent: AgentHttp, visit: Visit, script: bool
+) -> None:
+    row = ask(agent)
+    page = visit(
+        cast.bob, f"/northwind/checkpoints/{checkpoint_of(row).pk}/rewrite", java_script_enabled=script
+    )
+    page.keyboard.press("Enter")
+    why = page.locator("#rs")
+    expect(why).to_be_focused()
+    expect(why).to_have_accessible_description("Say why; the record and the agent's people read it.")
+    page.goto(page.url.partition("/checkpoints/")[0] + f"/requests/{row.number}?mode=respond")
+    page.keyboard.type('{"paid": 1}')
+    page.get_by_role("button", name="Send this answer").press("Enter")
+    expect(page.get_by_label("the text, letter by letter")).to_be_focused()
+
+
+def test_with_rows_ticked_only_one_button_says_a(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    ask(agent)
+    page = visit(cast.bob, "/northwind/queue")
+    expect(page.locator("#peek kbd:text-is('a')")).to_be_visible()
+    page.keyboard.press("x")
+    expect(page.locator("[data-bulk] kbd:text-is('a')")).to_be_visible()
+    expect(page.locator("#peek kbd:text-is('a')")).not_to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#peek kbd:text-is('a')")).to_be_visible()
+
+
+def test_a_row_with_marks_still_names_agent_and_team(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    row = ask(agent)
+    ReviewRequest.objects.filter(pk=row.pk).update(kind="unknown", again_of=row, failed_checks=2)
+    page = visit(cast.bob, "/northwind/queue")
+    clipped = (
+        rows(page)
+        .locator(".row__meta > span")
+        .evaluate_all(
+            "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1 && one.getClientRects().length).length"
+        )
+    )
+    assert clipped == 0
+
+
+def test_what_is_over_is_not_handed_over(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    row = ask(agent)
+    page = visit(cast.bob, f"/northwind/requests/{row.number}?mode=reject")
+    is_live(page)
+    page.keyboard.type("Not like this")
+    body = {"type": "reject", "version": 1, "digest": row.digest, "message": "No."}
+    PersonHttp(cast.alice).post(f"/requests/{row.pk}/decide", body).ok()
+    expect(page.locator("#live-banner")).to_contain_text("was not sent")
+    expect(page.locator("#n1")).to_have_value("Not like this")
+    expect(page.locator("summary:has-text('Hand over')")).to_have_count(0)
+
+
+def test_the_next_request_says_its_key(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    row, after = ask(agent), ask(agent)
+    body = {"type": "reject", "version": 1, "digest": row.digest, "message": "No."}
+    PersonHttp(cast.bob).post(f"/requests/{row.pk}/decide", body).ok()
+    page = visit(cast.bob, f"/northwind/requests/{row.number}")
+    expect(page.locator("#outcome a:has-text('Next request') kbd")).to_have_text("j")
+    page.keyboard.press("j")
+    page.wait_for_url(f"**/requests/{after.number}")
