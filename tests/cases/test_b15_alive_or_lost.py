@@ -10,9 +10,9 @@ from reviewhub.gates import unknown
 from reviewhub.resumptions.models import Resumption
 from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import Attempt, ToolCall
-from tests.hosting.conftest import Hosted, hosted, run_out
+from tests.hosting.conftest import Hosted, hosted, payer, run_out
 
-__all__ = ["hosted"]
+__all__ = ["hosted", "payer"]
 
 PAID = ("pay", "10.00")
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.hosting.conftest import hosted
+from tests.hosting.conftest import hosted, payer
 
-__all__ = ["hosted"]
+__all__ = ["hosted", "payer"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db.models import F
+from django.test import override_settings
 from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.models import Agent, Member
@@ -24,6 +25,7 @@ from reviewhub.runs.models import Branch, Run
 from tests.cast import Cast
 from tests.driver import policy
 from tests.hosting.graphs import World, new_world
+from tests.shared import shared
 
 
 def allow(tool: str) -> dict[str, Any]:
@@ -93,9 +95,19 @@ def run_out() -> None:
     Resumption.objects.update(due_at=F("due_at") - timedelta(hours=1))
 
 
-@pytest.fixture
-def hosted(cast: Cast, settings: Any) -> Hosted:
-    settings.HOSTED_GRAPHS = {"payer": "tests.hosting.graphs:payer"}
-    agent = adopt(team=cast.support, graph="payer", name="Payer", owner=None, actor=SYSTEM)
+GRAPHS = {"payer": "tests.hosting.graphs:payer"}
+
+
+@shared
+def payer(cast: Cast) -> Agent:
+    """A hosted agent of team Support whose reads and mails pass."""
+    with override_settings(HOSTED_GRAPHS=GRAPHS):
+        agent = adopt(team=cast.support, graph="payer", name="Payer", owner=None, actor=SYSTEM)
     policy(cast.support, allow("read"), allow("mail"))
-    return Hosted(agent=agent, person=cast.bob, world=new_world())
+    return agent
+
+
+@pytest.fixture
+def hosted(cast: Cast, payer: Agent, settings: Any) -> Hosted:
+    settings.HOSTED_GRAPHS = GRAPHS
+    return Hosted(agent=payer, person=cast.bob, world=new_world())

@@ -19,9 +19,9 @@ from reviewhub.toolcalls.models import Grant, ToolCall
 from tests.cast import Cast
 from tests.checkpoints.test_damage import damage
 from tests.driver import PersonHttp, agent_of, call
-from tests.hosting.conftest import Hosted, hosted
+from tests.hosting.conftest import Hosted, hosted, payer
 
-__all__ = ["hosted"]
+__all__ = ["hosted", "payer"]
 
 
 def outcome() -> tuple[str, str]:
