@@ -51,7 +51,7 @@
   // The first that is seen: a phone has some buttons elsewhere than a desk.
   $$("[data-focus]").find((one) => one.getClientRects().length)?.focus();
 
-  // Approving waits until every cut value was opened; the box that says so ticks itself then.
+  // Approving waits until every cut value and every fold was opened; the box that says so ticks itself then.
   const cuts = $$("details[data-cut]");
   const seen = $("[data-seen]");
   const gate = () => { const button = $("[data-needs-seen]"); if (button && seen) button.disabled = !seen.checked; };

@@ -103,6 +103,27 @@ def test_go_back_keeps_raw_json_and_what_was_read(cast: Cast, as_: As) -> None:
     assert form_of(back.content.decode())["seen"] == "1"
 
 
+@pytest.mark.parametrize("count", [60, 61, 3000])
+def test_b54_what_stands_behind_a_count_is_opened_before_it_is_approved(
+    cast: Cast, as_: As, count: int
+) -> None:
+    text = ",".join(f'"k{at:04}":{at}' for at in range(count))
+    row = waiting(cast.support, effect="read", arguments="{" + text + "}")
+    client = as_(cast.bob)
+    page = get(client, row, "?mode=approve")
+    is_held = count > 60
+    assert ("data-needs-seen" in page, '<details class="fold" data-cut>' in page) == (is_held, is_held)
+    assert (f"I have read all {count} arguments" in page) == is_held
+    given = {name: value for name, value in form_of(page).items() if name != "seen"}
+    if is_held:
+        refused = client.post(path_of(row, "/decide"), given)
+        assert "Open the parts that are not shown first" in refused.content.decode()
+        assert ReviewRequest.objects.get(pk=row.pk).state == "pending"
+        given["seen"] = "1"
+    client.post(path_of(row, "/decide"), given)
+    assert ReviewRequest.objects.get(pk=row.pk).state == "approved"
+
+
 def test_links_of_an_answered_form_lead_to_the_request(cast: Cast, as_: As) -> None:
     row = waiting(cast.support)
     answer = send(as_(cast.bob), row, "reject", message="...").content.decode()

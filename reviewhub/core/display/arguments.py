@@ -99,8 +99,8 @@ class Arguments:
 
     @property
     def needs_reading(self) -> bool:
-        """Whether a part of it has to be opened to be read."""
-        return bool(self.cut or self.later)
+        """Whether a part of it has to be opened to be read: approving waits until it was."""
+        return bool(self.cut or self.more)
 
     @property
     def pages(self) -> int:
