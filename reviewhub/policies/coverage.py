@@ -10,7 +10,7 @@ from reviewhub.policies import rules
 from reviewhub.policies.evaluate import InForce, call_of, in_force, without_policy
 from reviewhub.policies.facts import facts_of_tool
 from reviewhub.policies.limit import Limit
-from reviewhub.policies.names import fold_case, fold_look
+from reviewhub.policies.names import fold_case, fold_look, taken_for
 from reviewhub.tools.models import Tool
 
 WORDS = {"allow": "Runs", "observe": "Runs, marked", "require": "Waits", "deny": "Denied"}
@@ -56,11 +56,11 @@ def gates(workspace_id: uuid.UUID, tools: Sequence[Tool]) -> list[Gate]:
 
 
 def look_alikes(tools: Iterable[Tool]) -> dict[uuid.UUID, str]:
-    """By id, those tools whose name reads like that of another tool, with that other name."""
+    """By id, those tools whose name reads like another tool's, or is easily taken for it, with that other name."""
     first: dict[str, str] = {}
     found: dict[uuid.UUID, str] = {}
     for tool in sorted(tools, key=lambda tool: (not tool.is_registered, tool.first_seen_at, tool.pk)):
-        for folded in {fold_case(tool.name), fold_look(tool.name)}:
+        for folded in {fold_case(tool.name), fold_look(tool.name), taken_for(tool.name)}:
             other = first.setdefault(folded, tool.name)
             if other != tool.name:
                 found[tool.pk] = other

@@ -27,6 +27,7 @@ _LOOK_ALIKES = {
 }  # fmt: skip
 _LATIN_FOR = str.maketrans({odd: latin for latin, all_ in _LOOK_ALIKES.items() for odd in all_})
 _MOST_REMEMBERED = 5000
+_AT_A_GLANCE = str.maketrans("01i|", "olll")
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 # Scripts whose names hold Latin words all the time; a word of Latin and any other letters is one that deceives.
 _WRITTEN_WITH_LATIN = ("LATIN", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "IDEOGRAPHIC", "BOPOMOFO")
@@ -151,6 +152,13 @@ def covers(pattern: str, subject: str) -> bool:
 def reads_like(name: str, other: str) -> bool:
     """Whether two names are the same for somebody who reads them; no wildcards."""
     return fold_case(name) == fold_case(other) or fold_look(name) == fold_look(other)
+
+
+def taken_for(name: str) -> str:
+    """What quick reading makes of `name`: two names that share it are easily taken for each other, in plain ASCII too
+    (`fi1es` and `files`, `rn` and `m`, `0` and `O`)."""
+    folded = fold_look(name).translate(_AT_A_GLANCE)
+    return folded.replace("rn", "m").replace("vv", "w")
 
 
 def _settled(fold: Callable[[str], str], text: str) -> str:

@@ -133,3 +133,21 @@ def test_the_gate_of_each_tool(shop: Agent, put_in_force: Publish) -> None:
 def test_names_that_read_alike_are_told(shop: Agent) -> None:
     tools = [describe(shop, name) for name in ("refund", "r\u0435fund", "REFUND", "orders.get")]
     assert look_alikes(tools) == {tools[1].pk: "refund", tools[2].pk: "refund"}
+
+
+@pytest.mark.parametrize("posing", ["fi1es.delete", "flles.delete", "files.de1ete"])
+def test_a_name_that_is_easily_taken_for_a_known_tool_is_flagged_and_waits(
+    shop: Agent, put_in_force: Publish, posing: str
+) -> None:
+    known = describe(shop, "files.delete")
+    put_in_force(ALL)
+    other = describe(shop, posing)
+    assert look_alikes([known, other]) == {other.pk: "files.delete"}
+    assert (ask(shop, "files.delete").action, ask(shop, posing).action) == ("allow", "require")
+
+
+def test_names_that_nobody_takes_for_each_other_are_not_flagged(shop: Agent) -> None:
+    assert (
+        look_alikes([describe(shop, name) for name in ("files.get", "files.set", "mail.send", "files.gets")])
+        == {}
+    )
