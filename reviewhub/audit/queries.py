@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from typing import Final
 
 from django.db.models import Func, Q, QuerySet, TextField
 
@@ -21,13 +23,17 @@ ACTORS = ("person", "agent", "policy", "timeout", "system")
 NOBODY = uuid.UUID(int=0)
 """What a filter asks for that names nothing: it finds nothing, where asking for everything would mislead."""
 
+MOST_PARTS: Final = 12
+_PARTS: Final = re.compile(r'"([^"]+)"|(\S+)')
+
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
     """What to show; None, "" or () means everything. `since` is included, `until` is not.
 
     `agent_ids` are those of a team; with them stand the events about the team itself, `team_id`. `about_id` finds what
-    somebody did and what was done to them. `text` is looked for in the sentence and in the arguments of the call.
+    somebody did and what was done to them. Each part of `text` (see `parts`) is looked for in the sentence and in the
+    arguments of the call.
     """
 
     actor_id: uuid.UUID | None = None
@@ -187,9 +193,16 @@ def filtered(rows: QuerySet[Event], filters: Filters) -> QuerySet[Event]:
     return holding(rows if filters.kind else rows.exclude(kind=LOOK), filters.text)
 
 
+def parts(text: str) -> list[str]:
+    """What somebody looks for: the words, at most MOST_PARTS, and as it stands what is between quotation marks."""
+    return [phrase or word for phrase, word in _PARTS.findall(text)][:MOST_PARTS]
+
+
 def holding(rows: QuerySet[Event], text: str) -> QuerySet[Event]:
-    """Events whose words hold the text."""
+    """Events whose words hold every part of the text."""
     if "\x00" in text:  # it is in no stored text, and PostgreSQL does not even take it as a question
         return rows.none()
-    words = Words("payload__sentence", "payload__arguments")
-    return rows.alias(words=words).filter(words__icontains=text)
+    rows = rows.alias(words=Words("payload__sentence", "payload__arguments"))
+    for part in parts(text):
+        rows = rows.filter(words__icontains=part)
+    return rows

@@ -28,6 +28,7 @@ from reviewhub.audit.queries import (
     holding,
     not_older,
     older,
+    parts,
     place,
 )
 
@@ -39,7 +40,7 @@ INDEX_SECONDS: Final = 0.8
 _CANCELLED: Final = "57014"
 _LOCALLY: Final = "SELECT set_config('statement_timeout', %s, true)"
 _INDEXED: Final = 3
-"""Characters that a text needs for the index to be of any use."""
+"""Characters that a part of the text needs for the index to be of any use."""
 
 
 def search_events(*, workspace_id: uuid.UUID, filters: Filters, before: str = "", limit: int = PAGE) -> Page:
@@ -55,7 +56,9 @@ def search_events(*, workspace_id: uuid.UUID, filters: Filters, before: str = ""
         rows = older(rows, *place(before))
     found: list[Event] = []
     size = FIRST
-    asks_index = connection.vendor == "postgresql" and len(filters.text) >= _INDEXED
+    asks_index = connection.vendor == "postgresql" and any(
+        len(part) >= _INDEXED for part in parts(filters.text)
+    )
     while True:
         end = rows.order_by(*NEWEST_FIRST).values_list("at", "id")[size - 1 : size].first()
         part = rows if end is None else not_older(rows, *end)

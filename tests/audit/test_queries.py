@@ -58,6 +58,11 @@ def events() -> list[int]:
         ({"team_id": uuid.uuid4()}, []),
         ({"text": 'ORDER":"8812'}, [1]),
         ({"text": "8812", "actor_kind": "system"}, []),
+        ({"text": "8812 refund"}, [1]),
+        ({"text": "  refund\n 88 "}, [1]),
+        ({"text": "8812 mail"}, []),
+        ({"text": '"8812 refund"'}, []),
+        ({"text": '"12.00" refund'}, [1]),
         ({"run_id": RUN, "actor_id": BOB.id}, [1]),
     ],
 )
