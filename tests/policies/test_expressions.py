@@ -75,7 +75,7 @@ def test_what_is_refused(text, why):
     began = thread_time()
     with pytest.raises(BadExpression, match=why):
         compiled(text)
-    assert thread_time() - began < 0.2
+    assert thread_time() - began < 2
 
 
 def test_the_arguments_that_it_names():
@@ -107,7 +107,8 @@ def test_hostile_expressions_and_arguments_cost_little(text, arguments):
         return
     began = thread_time()
     said(text, given)
-    assert thread_time() - began < 0.05
+    # What is not bounded takes seconds; how long this takes, 50 ms at most, is measured in benchmarks/policy.py.
+    assert thread_time() - began < 0.5
 
 
 @pytest.mark.parametrize(

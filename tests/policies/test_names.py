@@ -122,12 +122,13 @@ def test_odd_names_say_what_is_odd(name, says):
     assert str(oddities(name)[0]) == says
 
 
-def test_a_hostile_pattern_takes_no_time():
+def test_not_every_way_to_read_a_hostile_pattern_is_tried():
     began = thread_time()
     for at in range(200):
         assert not covers("*a" * 100 + str(at), "a" * 199 + "b")
         assert not covers("*" + "a" * 90 + f"b*{at}", "a" * 200)
-    assert thread_time() - began < 0.05
+    # A hundredth of what trying every way takes; how long it takes is measured in benchmarks/policy.py.
+    assert thread_time() - began < 2
 
 
 @given(st.text())
