@@ -1,7 +1,5 @@
 """Names as rules see them."""
 
-from time import thread_time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -120,15 +118,6 @@ def test_honest_names_are_not_odd(name):
 )
 def test_odd_names_say_what_is_odd(name, says):
     assert str(oddities(name)[0]) == says
-
-
-def test_not_every_way_to_read_a_hostile_pattern_is_tried():
-    began = thread_time()
-    for at in range(200):
-        assert not covers("*a" * 100 + str(at), "a" * 199 + "b")
-        assert not covers("*" + "a" * 90 + f"b*{at}", "a" * 200)
-    # A hundredth of what trying every way takes; how long it takes is measured in benchmarks/policy.py.
-    assert thread_time() - began < 2
 
 
 @given(st.text())
