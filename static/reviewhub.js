@@ -422,7 +422,7 @@
     if (body.dataset.keys === "off") return;
     if (written() && key.length === 1 && key !== " ") { writing.focus(); return; }
     const now = performance.now();
-    const jump = now - lead < 900 && $(`.side [data-jump="${CSS.escape(key)}"]`);
+    const jump = now - lead < 2000 && $(`.side [data-jump="${CSS.escape(key)}"]`);
     if (jump) { event.preventDefault(); visit(jump.href); return; }
     if (key === "g") { lead = now; return; }
     let hit = true;

@@ -66,6 +66,20 @@ def test_j_and_k_walk_the_lists_that_are_no_queue(cast: Cast, agent: AgentHttp, 
     expect(focus).to_have_attribute("href", f"/northwind/runs/{second.run_id}")
 
 
+def test_after_a_search_letters_lead_along_what_was_found(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
+    row = ask(agent)
+    page = visit(cast.bob, "/northwind/search")
+    field = page.get_by_label("Search runs, requests, tools, arguments and people")
+    expect(field).to_be_focused()
+    page.keyboard.type("nothing-begins-so")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?q=*")
+    expect(field).to_be_focused()
+    page.goto(f"{page.url.split('?')[0]}?q={row.number}")
+    page.keyboard.press("j")
+    expect(page.locator(":focus")).to_have_attribute("href", f"/northwind/requests/{row.number}")
+
+
 @pytest.mark.parametrize("script", [True, False])
 def test_a_refused_form_leads_to_what_is_missing(
     cast: Cast, agent: AgentHttp, visit: Visit, script: bool
@@ -74,11 +88,14 @@ def test_a_refused_form_leads_to_what_is_missing(
     page = visit(
         cast.bob, f"/northwind/checkpoints/{checkpoint_of(row).pk}/rewrite", java_script_enabled=script
     )
+    # Without JavaScript a browser gives a field the focus when it has drawn the page.
+    expect(page.locator("[autofocus]")).to_be_focused()
     page.keyboard.press("Enter")
     why = page.locator("#rs")
     expect(why).to_be_focused()
     expect(why).to_have_accessible_description("Say why; the record and the agent's people read it.")
     page.goto(page.url.partition("/checkpoints/")[0] + f"/requests/{row.number}?mode=respond")
+    expect(page.locator("textarea[autofocus]")).to_be_focused()
     page.keyboard.type('{"paid": 1}')
     page.get_by_role("button", name="Send this answer").press("Enter")
     expect(page.get_by_label("the text, letter by letter")).to_be_focused()
