@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from django.conf import settings
-from django.db import DatabaseError, connections
+from django.db import connections
 
 from reviewhub.resumptions.claim import Claimed
 from reviewhub.resumptions.renew import renew
@@ -45,7 +45,8 @@ def _beat(claimed: Claimed, seen: Callable[[], None], stop: threading.Event) -> 
             except StaleEpoch:
                 # The branch paused or ended, or another process took it: the step's next write is refused.
                 return
-            except DatabaseError:
+            except Exception:
+                # Whatever it was: were this thread to end, a call that runs would soon be taken for a lost one.
                 logger.warning(
                     "lease of branch %s not renewed, trying again", claimed.branch.pk, exc_info=True
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from reviewhub_agents import canonical, wire
@@ -15,20 +16,21 @@ from reviewhub.standing.rules import bounds_text, state_of
 
 def standing_list(page: Page[StandingApproval]) -> wire.StandingList:
     """A page of them."""
-    fields: dict[str, Any] = {"items": [standing_out(row) for row in page.rows]}
+    at = now()
+    fields: dict[str, Any] = {"items": [standing_out(row, at=at) for row in page.rows]}
     if page.next:
         fields["next"] = page.next
     return wire.StandingList(**fields)
 
 
-def standing_out(row: StandingApproval) -> wire.StandingOut:
-    """One, with agent, team and owner loaded."""
+def standing_out(row: StandingApproval, *, at: datetime) -> wire.StandingOut:
+    """One as it is at a time, with agent, team and owner loaded."""
     one = plain(row)
     bounds = canonical.reread(row.bounds)
     fields: dict[str, Any] = {
         "id": row.pk,
         "request": row.request_number,
-        "state": state_of(one, at=now()),
+        "state": state_of(one, at=at),
         "agent": row.agent.name,
         "environment": row.environment,
         "tool": row.tool_name,

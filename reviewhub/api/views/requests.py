@@ -105,6 +105,8 @@ class Requests(PersonView):
         query = request.query_params
         filters = _filters(query, caller)
         page = listed(scope, filters=filters, cursor=query.get("cursor", ""))
+        for row in page.rows:
+            row.workspace = caller.member.workspace  # named in each address, and not read once for each
         fields: dict[str, Any] = {"items": [request_row(row) for row in page.rows]}
         if page.next:
             fields["next"] = page.next

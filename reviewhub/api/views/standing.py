@@ -12,6 +12,7 @@ from reviewhub_agents import wire
 from reviewhub.accounts.permissions import Action, Target, require, scope_of
 from reviewhub.api.authentication import caller_in, caller_of
 from reviewhub.api.base import PersonView, actor_of, answer, read
+from reviewhub.core.clock import now
 from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.rows import one_or_none
 from reviewhub.standing.models import StandingApproval
@@ -52,4 +53,4 @@ class RevokeStanding(PersonView):
         require(caller, Action.STANDING_REVOKE, target_of(standing_in(workspace, standing)))
         reason = read(request, wire.WhyBody).reason
         revoke(standing_id=standing, reason=reason, actor=actor_of(request, caller))
-        return answer(standing_out(standing_in(workspace, standing)))
+        return answer(standing_out(standing_in(workspace, standing), at=now()))
