@@ -17,8 +17,16 @@ log = logging.getLogger(__name__)
 
 @shared_task(name="reviewhub.gates.tasks.sweep_unknown")
 def sweep_unknown(**kwargs: Any) -> int:
-    """Puts every lost call before people; how many there were."""
-    return sum(unknown(call_id=call_id) for call_id in due())
+    """Puts every lost call before people; how many there were. One that breaks stops no other."""
+    return sum(_asked_about(call_id) for call_id in due())
+
+
+def _asked_about(call_id: uuid.UUID) -> bool:
+    try:
+        return unknown(call_id=call_id)
+    except Exception:
+        log.exception("people could not be asked about the lost call %s", call_id)
+        return False
 
 
 @shared_task(name="reviewhub.gates.tasks.sweep_overtime")

@@ -95,6 +95,21 @@ def test_b23_a_killed_between_the_tool_and_the_write_is_for_a_person(
     assert asked.kind == ReviewRequest.Kind.UNKNOWN
 
 
+def test_b23_a_lost_call_that_nobody_can_be_asked_about_keeps_no_other_from_people(
+    agent: AgentHttp, reviewer: PersonHttp
+) -> None:
+    broken, whole = (ToolCall.objects.get(pk=allowed(agent, reviewer)["id"]) for _ in range(2))
+    for row in (broken, whole):
+        agent.consume({"id": str(row.pk), "digest": row.digest}).ok()
+        row.refresh_from_db()
+        ToolCall.objects.filter(pk=row.pk).update(started_at=row.started_at - timedelta(days=30))
+    # What it was called is not a tool any more: to ask about it fails.
+    ToolCall.objects.filter(pk=broken.pk).update(tool_name="gone")
+    assert sweep_unknown() == 1
+    states = [ToolCall.objects.get(pk=row.pk).state for row in (broken, whole)]
+    assert states == ["started", "unknown"]
+
+
 def overdue(shown: Any) -> None:
     """Lets the time that the tool has for the call pass."""
     rows = ToolCall.objects.filter(pk=shown["id"])
