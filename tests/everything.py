@@ -1,6 +1,6 @@
 """`make test`: everything.
 
-Runs of pytest, three at a time: what uses a database or starts the product, on PostgreSQL with Redis as broker, when
+Runs of pytest, four at a time: what uses a database or starts the product, on PostgreSQL with Redis as broker, when
 both answer, and on SQLite, each in three parts, so that no core is idle at the end; the browser tests, in a process of
 their own (two event loops do not live in one); and what needs no database. `--chaos` runs tests/chaos instead, on one
 database after the other.
@@ -214,9 +214,8 @@ def main() -> int:
         workers, tests = 1, ["tests/chaos", *rest]
         jobs = [(on_sqlite(tests), ""), on_servers(tests, quiet=False)]
     else:
-        # More than there are cores, since each of them waits now and then; and few, since each takes the others' place
-        # in the caches of a core.
-        workers, tests = 3, ["tests", *rest]
+        # More than there are cores, since each of them waits now and then.
+        workers, tests = 4, ["tests", *rest]
         with_one = [*tests, "--database=only"]
         pure = Job(name="No database", folder="pure", arguments=[*tests, "--database=never"], quiet=True)
         servers, why = on_servers(with_one, quiet=True)
