@@ -265,7 +265,11 @@
   const state = (name, words) => {
     if (!live) return;
     live.className = `live${name ? ` live--${name}` : ""}`;
-    if (live.textContent !== words) live.textContent = words;
+    if (live.textContent === words) return;
+    live.textContent = words;
+    // That a page is live goes without saying, unless it was not.
+    if (name || live.dataset.lost) tell(words);
+    live.dataset.lost = name;
   };
   if (window.htmx) {
     // Called anew for each try, so a connection that comes back asks for what it missed. The queue says what it is

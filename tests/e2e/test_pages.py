@@ -75,6 +75,18 @@ def test_what_happened_while_the_socket_was_away_is_told(cast: Cast, agent: Agen
     expect(page.locator(f"#rq-{row.number} .gone-mark")).to_contain_text("Bob rejected", timeout=PATIENCE)
 
 
+def test_that_a_page_is_live_is_announced_only_when_it_was_not(cast: Cast, visit: Visit) -> None:
+    page = visit(cast.bob, "/northwind/queue")
+    is_live(page)
+    told = page.locator("#told")
+    expect(told).to_have_count(0)
+    expect(page.locator("#live")).not_to_have_attribute("role", "status")
+    goes_away(page)
+    expect(told).to_have_text("Offline", timeout=PATIENCE)
+    comes_back(page)
+    expect(told).to_have_text("Live", timeout=PATIENCE)
+
+
 def test_a_run_that_went_on_while_the_socket_was_away_is_shown(
     cast: Cast, agent: AgentHttp, visit: Visit
 ) -> None:
