@@ -6,6 +6,7 @@ that the server computes from the fields. So what nobody touched cannot change o
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import Any
 
@@ -156,11 +157,23 @@ def ask(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> HttpR
     if not text:
         raise Invalid("Write the question.")
     try:
-        ask_agent(request_id=row.pk, member=caller.member, text=text, actor=actor(request, caller))
+        ask_agent(
+            request_id=row.pk,
+            member=caller.member,
+            text=text,
+            actor=actor(request, caller),
+            key=_key_of(request, text),
+        )
     except Conflict as conflict:
         return _conflict(request, caller, row, Typed(mode="ask", message=text), conflict)
     messages.success(request, f"Asked {row.agent_name}. The request still waits.")
     return redirect(f"/{caller.member.workspace.slug}/requests/{row.number}")
+
+
+def _key_of(request: HttpRequest, text: str) -> str:
+    """The same words sent twice from one form count once; after going back to it, other words are another message."""
+    key = request.POST.get("key", "")
+    return f"{key}-{hashlib.sha256(text.encode()).hexdigest()[:16]}" if key else ""
 
 
 def _comment_again(
@@ -178,7 +191,13 @@ def comment(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> H
     if not text:
         raise Invalid("Write the comment first.")
     try:
-        comment_on(request_id=row.pk, member=caller.member, text=text, actor=actor(request, caller))
+        comment_on(
+            request_id=row.pk,
+            member=caller.member,
+            text=text,
+            actor=actor(request, caller),
+            key=_key_of(request, text),
+        )
     except RunErased as erased:
         return _conflict(request, caller, row, Typed(mode="comment", message=text), erased)
     return redirect(f"/{caller.member.workspace.slug}/requests/{row.number}#activity")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from reviewhub.resumptions.models import Resumption
-from reviewhub.reviews.models import Review, ReviewRequest
+from reviewhub.reviews.models import Comment, Question, Review, ReviewRequest
 from reviewhub.toolcalls.models import Decision
 from tests.cases.conftest import Exec
 from tests.cast import Cast, make_cast
@@ -139,3 +140,36 @@ def test_b57_a_stale_version_is_refused(reviewer: PersonHttp, waiting: Any) -> N
         refused = reviewer.decide({**waiting, **stale}, "approve")
         assert (refused.status, refused.code) == (409, "changed"), stale
     assert ReviewRequest.objects.get().state == "pending"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("what", ["comment", "ask"])
+def test_b57_a_double_click_on_a_comment_or_a_question(what: str) -> None:
+    cast = make_cast()
+    agent = agent_of(cast.support)
+    (waiting,) = agent.pause(agent.run()["id"], call()).ok(201)["tool_calls"]
+    one, two = PersonHttp(cast.bob), PersonHttp(cast.bob)
+    path, body = f"/requests/{waiting['request']['id']}/{what}", {"text": "Why so much?"}
+    replies = together(
+        lambda: one.post(path, body, key="click"),
+        lambda: two.post(path, body, key="click"),
+    )
+    assert [reply.status for reply in replies] == [201, 201], replies
+    assert replies[0].json == replies[1].json
+    assert one.post(path, {"text": "Another one."}, key="click").status == 409
+    assert (Comment if what == "comment" else Question).objects.count() == 1
+    one.post(path, body).ok()
+    assert (Comment if what == "comment" else Question).objects.count() == 2
+
+
+@pytest.mark.parametrize(("what", "name"), [("comment", "text"), ("ask", "message")])
+def test_b57_the_form_of_a_message_sent_twice(
+    reviewer: PersonHttp, cast: Cast, waiting: Any, what: str, name: str
+) -> None:
+    address = f"/{cast.workspace.slug}/requests/{waiting['request']['number']}"
+    page = reviewer.client.get(f"{address}?mode=ask").content.decode()
+    (form,) = re.findall(rf'<form[^>]*action="{address}/{what}".*?</form>', page, re.DOTALL)
+    (key,) = re.findall(r'name="key" value="([^"]+)"', form)
+    for text in ("Why?", "Why?", "And who asked?"):
+        assert reviewer.client.post(f"{address}/{what}", {name: text, "key": key}).status_code == 302
+    assert (Comment if what == "comment" else Question).objects.count() == 2

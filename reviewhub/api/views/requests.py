@@ -322,7 +322,11 @@ class Comments(RequestView):
         row, caller = self.found(request, request_id, Action.REQUEST_COMMENT)
         body = read(request, wire.CommentBody)
         made = comment(
-            request_id=row.pk, member=caller.member, text=body.text, actor=actor_of(request, caller)
+            request_id=row.pk,
+            member=caller.member,
+            text=body.text,
+            actor=actor_of(request, caller),
+            key=request.headers.get("Idempotency-Key", ""),
         )
         return answer(comment_out(made), status=201)
 
@@ -335,7 +339,13 @@ class Ask(RequestView):
         """Asks the agent something; the request stays pending."""
         row, caller = self.found(request, request_id, Action.REQUEST_ASK)
         body = read(request, wire.AskBody)
-        made = ask(request_id=row.pk, member=caller.member, text=body.text, actor=actor_of(request, caller))
+        made = ask(
+            request_id=row.pk,
+            member=caller.member,
+            text=body.text,
+            actor=actor_of(request, caller),
+            key=request.headers.get("Idempotency-Key", ""),
+        )
         return answer(question_out(made, row.tool_call, for_people()), status=201)
 
 
