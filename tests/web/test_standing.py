@@ -47,7 +47,7 @@ def test_from_the_form_over_the_list_to_its_end(agent: AgentHttp, cast: Cast, as
     row = ReviewRequest.objects.get(tool_call=propose(agent, 40)["id"])
     bob, here = as_(cast.bob), f"/northwind/requests/{row.number}"
     page = unescape(bob.get(here).content.decode())
-    assert "4111" not in page, "what is secret is not suggested"
+    assert "4111 secret" not in page, "what is secret is not suggested"
     form = form_of(page)
     assert (form["r-c0-path"], form["r-c0-value"]) == ("amount", "40")
     form |= {
