@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from reviewhub.core.actors import SYSTEM
 from reviewhub.core.clock import now
+from reviewhub.core.sweeps import each
 from reviewhub.resumptions.queries import waits_of
 from reviewhub.runs.halt import halt
 from reviewhub.runs.models import Branch, Halt, Run
@@ -28,16 +29,20 @@ def sweep_overtime() -> int:
     limited = Run.objects.filter(
         Exists(going), state__in=[RunState.RUNNING, RunState.PAUSED], time_limit_seconds__gt=0
     )
-    at, done = now(), 0
-    for run in limited.annotate(many=Count("branches")).only("pk", "created_at", "time_limit_seconds"):
-        limit = timedelta(seconds=run.time_limit_seconds)
-        # All its branches together cannot have worked for longer: most runs need no second look.
-        if run.many * (at - run.created_at) < limit:
-            continue
-        taken = time_worked(run.pk)
-        if taken >= limit:
-            done += sum(_halt(pk, taken, run.time_limit_seconds) for pk in _going(run.pk))
-    return done
+    at = now()
+    runs = limited.annotate(many=Count("branches")).only("pk", "created_at", "time_limit_seconds")
+    return each(lambda run: _halt_late(run, many=run.many, at=at), runs)
+
+
+def _halt_late(run: Run, *, many: int, at: datetime) -> int:
+    limit = timedelta(seconds=run.time_limit_seconds)
+    # All its branches together cannot have worked for longer: most runs need no second look.
+    if many * (at - run.created_at) < limit:
+        return 0
+    taken = time_worked(run.pk)
+    if taken < limit:
+        return 0
+    return sum(_halt(pk, taken, run.time_limit_seconds) for pk in _going(run.pk))
 
 
 def time_worked(run_id: uuid.UUID, *, branches: Sequence[Branch] | None = None) -> timedelta:

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import uuid
 from typing import Any
 
 from celery import shared_task
 
+from reviewhub.core.sweeps import each
 from reviewhub.gates import overtime
 from reviewhub.gates import verify as webhooks
 from reviewhub.gates.unknown import due, unknown
 
-log = logging.getLogger(__name__)
-
 
 @shared_task(name="reviewhub.gates.tasks.sweep_unknown")
 def sweep_unknown(**kwargs: Any) -> int:
-    """Puts every lost call before people; how many there were. One that breaks stops no other."""
-    return sum(_asked_about(call_id) for call_id in due())
-
-
-def _asked_about(call_id: uuid.UUID) -> bool:
-    try:
-        return unknown(call_id=call_id)
-    except Exception:
-        log.exception("people could not be asked about the lost call %s", call_id)
-        return False
+    """Puts every lost call before people; how many there were."""
+    return each(lambda call_id: unknown(call_id=call_id), due())
 
 
 @shared_task(name="reviewhub.gates.tasks.sweep_overtime")
@@ -43,13 +33,5 @@ def verify_one(*, verdict_id: str, **kwargs: Any) -> None:
 
 @shared_task(name="reviewhub.gates.tasks.verify_due")
 def verify_due(**kwargs: Any) -> int:
-    """Asks what a lost hint or a dead worker left behind; how many there were. One that breaks stops no other."""
-    return sum(_verified(verdict_id) for verdict_id in webhooks.due())
-
-
-def _verified(verdict_id: uuid.UUID) -> bool:
-    try:
-        return webhooks.verify(verdict_id=verdict_id)
-    except Exception:
-        log.exception("verdict %s could not be asked for", verdict_id)
-        return False
+    """Asks what a lost hint or a dead worker left behind; how many there were."""
+    return each(lambda verdict_id: webhooks.verify(verdict_id=verdict_id), webhooks.due())

@@ -112,7 +112,7 @@ def test_b54_what_stands_behind_a_count_is_opened_before_it_is_approved(
     client = as_(cast.bob)
     page = get(client, row, "?mode=approve")
     is_held = count > 60
-    assert ("data-needs-seen" in page, '<details class="fold" data-cut>' in page) == (is_held, is_held)
+    assert ("data-needs-seen" in page, '<details class="cut" data-cut>' in page) == (is_held, is_held)
     assert (f"I have read all {count} arguments" in page) == is_held
     given = {name: value for name, value in form_of(page).items() if name != "seen"}
     if is_held:
