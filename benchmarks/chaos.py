@@ -1,11 +1,13 @@
 """Races and random kills, many of each, as a table with its command and commit.
 
-    python benchmarks/chaos.py [--races 1000] [--kills 500] [--postgresql postgresql://user@host:port/name] [--write]
+    python benchmarks/chaos.py [--decisions 1000] [--races 200] [--kills 500]
+        [--postgresql postgresql://user@host:port/name] [--write]
 
-Plays tests/chaos on SQLite, and on PostgreSQL when it is named: every race so many times, and so many kills of workers
-and deciders of the support agent, of the triage agent with its child runs, and under recorded talks until they end
-(each as it was, and with several calls in a turn; `REPLAY_FILE` names the recording). A row is only there when all
-that the tests compare was right: the ledger with what really happened. `--write` puts the table into docs/engine.md.
+Plays tests/chaos on SQLite, and on PostgreSQL when it is named: an approval and a rejection of one request at once so
+many times, every other race so many times, and so many kills of workers and deciders of the support agent, of the
+triage agent with its child runs, and under recorded talks until they end (each as it was, and with several calls in a
+turn; `REPLAY_FILE` names the recording). A row is only there when all that the tests compare was right: the ledger with
+what really happened. `--write` puts the table into docs/engine.md.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "engine.md"
 BEGIN, END = "<!-- chaos -->\n", "<!-- end of chaos -->"
 RACES = ("tests/chaos/test_races.py",)
+DECISIONS = "decide_decide"
 KILLS = (
     "tests/chaos/test_kills.py::test_killed_again_and_again",
     "tests/chaos/test_families.py::test_killed_again_and_again",
@@ -38,7 +41,8 @@ HEAD = (
 def main() -> int:
     """Plays, and prints or writes the table; 1 when something was not right."""
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    given.add_argument("--races", type=int, default=1000)
+    given.add_argument("--decisions", type=int, default=1000)
+    given.add_argument("--races", type=int, default=200)
     given.add_argument("--kills", type=int, default=500)
     given.add_argument("--postgresql", default="")
     given.add_argument("--write", action="store_true")
@@ -46,7 +50,7 @@ def main() -> int:
     rows, failed = [], False
     for address in filter(None, ("sqlite", options.postgresql)):
         for tests, rounds in ((RACES, options.races), (KILLS, options.kills)):
-            code, found = played(tests, rounds=rounds, address=address)
+            code, found = played(tests, rounds=rounds, decisions=options.decisions, address=address)
             failed = failed or code != 0
             rows += found
     table = "\n".join([*HEAD, *lines(rows), "", said(options)])
@@ -59,12 +63,15 @@ def main() -> int:
     return 0
 
 
-def played(tests: tuple[str, ...], *, rounds: int, address: str) -> tuple[int, list[dict[str, Any]]]:
+def played(
+    tests: tuple[str, ...], *, rounds: int, decisions: int, address: str
+) -> tuple[int, list[dict[str, Any]]]:
     """Runs tests so many rounds on one database: pytest's exit code, and what they noted."""
     with tempfile.TemporaryDirectory() as folder:
         figures = Path(folder) / "figures"
         mine: Mapping[str, str] = {
             "CHAOS_ROUNDS": str(rounds),
+            "CHAOS_DECISIONS": str(decisions),
             "CHAOS_FIGURES": str(figures),
             "REVIEWHUB_VAR": folder,
             **({} if address == "sqlite" else {"DATABASE_URL": address}),
@@ -80,14 +87,18 @@ def played(tests: tuple[str, ...], *, rounds: int, address: str) -> tuple[int, l
 
 
 def lines(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """The table's rows; all races of a database are one."""
+    """The table's rows; the races of a database are two: those of two answers, and all others."""
     for database in dict.fromkeys(row["database"] for row in rows):
         here = [row for row in rows if row["database"] == database]
         races = [row for row in here if row["what"] == "race"]
-        if races:
-            counts = sorted({row["rounds"] for row in races})
-            many = f"{len(races)} kinds, {counts[0]:,} of each"
-            yield f"| {database} | races | {many} | | | | | nothing | nothing |"
+        for what, of in (
+            ("an approval and a rejection at once", [row for row in races if row["race"] == DECISIONS]),
+            ("other races", [row for row in races if row["race"] != DECISIONS]),
+        ):
+            if of:
+                kinds = f"{len(of)} kinds, " if len(of) > 1 else ""
+                many = f"{kinds}{min(row['rounds'] for row in of):,}{' of each' if kinds else ''}"
+                yield f"| {database} | {what} | {many} | | | | | nothing | nothing |"
         for row in here:
             if row["what"] != "race":
                 figures = " | ".join(f"{row[name]:,}" for name in ("runs", "expected", "done", "asked"))
@@ -100,8 +111,8 @@ def said(options: argparse.Namespace) -> str:
         ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout.strip()
     servers = " --postgresql …" if options.postgresql else ""
-    command = f"python benchmarks/chaos.py --races {options.races} --kills {options.kills}{servers}"
-    return f"`{command}` at {commit or 'no commit'}."
+    counts = f"--decisions {options.decisions} --races {options.races} --kills {options.kills}"
+    return f"`python benchmarks/chaos.py {counts}{servers}` at {commit or 'no commit'}."
 
 
 def write(table: str) -> None:

@@ -11,18 +11,21 @@ from tests import family_races
 from tests.cast import make_cast
 from tests.chaos.figures import note
 from tests.driver import AgentHttp, agent_of
-from tests.races import RACES, Scene, scene
+from tests.races import RACES, Scene, decide_decide, scene
 
 ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "200"))
+# Of the race that everything is about, an approval and a rejection at once.
+DECISIONS = int(os.environ.get("CHAOS_DECISIONS", ROUNDS))
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("race", RACES, ids=lambda race: race.__name__)
 def test_one_winner(race: Callable[[Scene], None]) -> None:
     at = scene(make_cast())
-    for _ in range(ROUNDS):
+    rounds = DECISIONS if race is decide_decide else ROUNDS
+    for _ in range(rounds):
         race(at)
-    note("race", race=race.__name__, rounds=ROUNDS)
+    note("race", race=race.__name__, rounds=rounds)
 
 
 @pytest.mark.django_db(transaction=True)
