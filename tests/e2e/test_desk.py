@@ -306,6 +306,7 @@ def test_a_approves_the_ticked_rows_or_says_why_not(cast: Cast, agent: AgentHttp
     expect(page.locator("[data-bulk] [value=approve]")).to_have_text("Approve 1… a")
     page.keyboard.press("a")
     page.wait_for_url("**/queue/bulk")
+    expect(page.locator("#n1")).to_be_focused()
     page.keyboard.press("Control+Enter")
     expect(page.locator("h1")).to_have_text("1 of 1 decided")
 

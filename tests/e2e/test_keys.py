@@ -42,6 +42,7 @@ def test_letters_at_the_last_question_are_shortcuts_where_nothing_is_written(
 ) -> None:
     row = once(ask(agent))
     page = visit(cast.bob, f"/northwind/requests/{row.number}?mode=approve")
+    expect(page.locator("#n1")).to_be_focused()
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("button", name="Go back")).to_be_focused()
     page.keyboard.press("u")

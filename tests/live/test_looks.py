@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -119,6 +119,14 @@ def test_a_row_beyond_the_page_is_no_new_row(cast: Cast) -> None:
     assert told.count('-eyes" hx-swap-oob') == 3, "cells of every row: it may stand on the page"
 
 
+def next_moment() -> datetime:
+    """A moment after every look so far: SQLite's clock moves on each millisecond only."""
+    begun = at = now()
+    while at == begun:
+        at = now()
+    return at
+
+
 def test_what_was_put_off_is_told_when_its_time_has_come(cast: Cast) -> None:
     row, at = waiting(cast.support), [0.0]
     wakes = Wakes(clock=lambda: at[0])
@@ -129,7 +137,7 @@ def test_what_was_put_off_is_told_when_its_time_has_come(cast: Cast) -> None:
 
     put_off = Snooze.objects.create(request=row, member=cast.bob, version=1, until=now() + timedelta(hours=1))
     assert told() == []
-    Snooze.objects.update(until=now())
+    Snooze.objects.update(until=next_moment())
     assert told() == [row.pk]
     assert told() == []
     bob = MemberCaller(cast.bob)
@@ -141,6 +149,6 @@ def test_what_was_put_off_is_told_when_its_time_has_come(cast: Cast) -> None:
     for changed in ({"state": "expired", "decided_at": now()}, {"version": 2}):
         assert told() == []
         ReviewRequest.objects.filter(pk=row.pk).update(**{"state": "pending", "decided_at": None} | changed)
-        put_off.until = now()
+        put_off.until = next_moment()
         put_off.save()
         assert told() == [], "decided meanwhile, or another call by now"
