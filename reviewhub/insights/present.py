@@ -32,8 +32,13 @@ def draft_out(draft: PolicyDraft) -> wire.DraftOut:
             "shadow_since": draft.shadow_since,
             "shadow_calls": shadow.calls,
             "in_shadow": [wire.CountOut(change=one.heading, calls=one.count) for one in shadow.groups],
+            "shadow_undecided": _undecided(shadow.undecided),
         }
     return wire.DraftOut(**fields)
+
+
+def _undecided(found: list[tuple[str, int]]) -> list[wire.UndecidedOut]:
+    return [wire.UndecidedOut(says=words, calls=calls) for words, calls in found]
 
 
 def backtest_out(found: Report) -> wire.BacktestOut:
@@ -55,6 +60,8 @@ def backtest_out(found: Report) -> wire.BacktestOut:
             )
             for one in found.groups
         ],
+        "undecided": found.undecided_calls,
+        "undecided_rules": _undecided(found.undecided),
         "teams": [
             wire.TeamLoadOut(
                 team=one.team,

@@ -8,10 +8,11 @@ from datetime import timedelta
 from reviewhub.insights.minutes import Source, pace
 from reviewhub.insights.models import Backtest, BacktestCall
 from reviewhub.insights.rules import FAILED, LET_REJECTED, AlwaysApproved, Tally
+from reviewhub.policies.compare import UNDECIDED
 from reviewhub.policies.models import PolicyDraft
 from reviewhub.toolcalls.models import ToolCall
 
-HEADINGS = (LET_REJECTED, "held", "freed", "denied", "rerouted", FAILED)
+HEADINGS = (LET_REJECTED, "held", "freed", "denied", "rerouted", FAILED, UNDECIDED)
 MOST_LISTED = 10
 MOST_TOOLS = 10
 MOST_UNDECIDED = 10
@@ -56,7 +57,14 @@ class Report:
     """By how many days figures a day are divided: those asked for, or fewer where the record is younger."""
     undecided: list[tuple[str, int]]
     """Which rules of the draft could not be decided, why, and on how many calls; the most frequent first."""
+    undecided_more: int
+    """How many such texts are left out."""
     always_approved: list[AlwaysApproved]
+
+    @property
+    def undecided_calls(self) -> int:
+        """On how many calls a rule of the draft could not be decided."""
+        return self.tally.changes.get(UNDECIDED, 0)
 
     @property
     def percent(self) -> int:
@@ -91,6 +99,7 @@ def report(draft: PolicyDraft) -> Report | None:
         ],
         days=days,
         undecided=sorted(tally.undecided.items(), key=lambda one: (-one[1], one[0]))[:MOST_UNDECIDED],
+        undecided_more=max(0, len(tally.undecided) - MOST_UNDECIDED),
         always_approved=tally.always_approved[:MOST_TOOLS],
     )
 

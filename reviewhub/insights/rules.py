@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 
-from reviewhub.policies.compare import RUNS, change_of
+from reviewhub.policies.compare import RUNS, UNDECIDED, change_of
 from reviewhub.policies.rules import Answer
 
 MOST_TOOLS = 500
@@ -64,6 +64,8 @@ class Tally:
             found.append(change)
         if decided == "reject" and after.action in RUNS:
             found.append(LET_REJECTED)
+        if after.undecided:
+            found.append(UNDECIDED)
         if after.action == "require":
             self._still_held(f"{agent}\n{tool}", decided)
         return self._under(found)

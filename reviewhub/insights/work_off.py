@@ -27,7 +27,7 @@ from reviewhub.insights.recorded import Reader, Recorded
 from reviewhub.insights.rules import Tally
 from reviewhub.insights.states import BACKTEST_EDGES, BacktestState
 from reviewhub.policies import rules
-from reviewhub.policies.compare import asks
+from reviewhub.policies.compare import UNDECIDED, asks, undecided_words
 from reviewhub.policies.evaluate import InForce, answer_of, as_of, call_of
 from reviewhub.policies.known_tools import registered
 from reviewhub.policies.reading import parse_policy
@@ -93,6 +93,7 @@ def _compare(
     now, then = asked(published), asked(draft)
     before = beside.answer("now", published.policy, now, answer_of(published, now), call)
     after = _answer(draft, then)
+    broken = rules.breaks_at(draft.policy, then) if after is None and draft.policy is not None else ""
     if after is not None:
         after = beside.answer("draft", draft.policy, then, after, call)
     headings = tally.add(
@@ -102,12 +103,17 @@ def _compare(
         BacktestCall(
             tool_call_id=call.id,
             heading=heading,
-            rule=(after.rule or "") if after else "",
-            asks=asks(after) if after else "",
+            rule=broken if after is None else "" if heading == UNDECIDED else after.rule or "",
+            asks=_told(after, heading) if after else "",
         )
         for heading in headings
         if tally.changes[heading] <= MOST_LISTED
     ]
+
+
+def _told(answer: rules.Answer, heading: str) -> str:
+    """What stands beside a call under a heading: whom the draft asks, or what it could not decide."""
+    return undecided_words(answer) if heading == UNDECIDED else asks(answer)
 
 
 def _answer(draft: InForce, call: rules.Call) -> rules.Answer | None:

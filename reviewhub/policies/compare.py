@@ -8,11 +8,20 @@ from reviewhub.policies.rules import Answer
 
 Change = Literal["held", "freed", "denied", "rerouted"]
 RUNS = ("allow", "observe")
+MOST_NAMED = 10
+UNDECIDED = "undecided"
+"""The heading of calls on which a rule could not be decided, whatever became of them."""
 
 
 def asks(answer: Answer) -> str:
     """Whom an answer asks, in words; empty when it asks nobody."""
     return str(answer.requirement) if answer.requirement is not None else ""
+
+
+def undecided_words(answer: Answer) -> str:
+    """Which rules could not be decided, and why, in words, the first so many of them; empty when all were."""
+    more = len(answer.undecided) - MOST_NAMED
+    return "; ".join([*answer.undecided[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
 
 
 def change_of(before: Answer, after: Answer) -> Change | None:

@@ -31,8 +31,8 @@ from reviewhub.tools.acts import ASK, needs_nobody
 
 __all__ = [
     "EFFECTS", "VERDICTS", "Action", "Answer", "Call", "Condition", "Explanation", "Part", "Policy", "Requirement",
-    "Rule", "Step", "Verdict", "effective_effect", "evaluate", "everything_else", "explain", "possible", "tighten",
-    "unmatched",
+    "Rule", "Step", "Verdict", "breaks_at", "effective_effect", "evaluate", "everything_else", "explain", "possible",
+    "tighten", "unmatched",
 ]  # fmt: skip
 
 Layer = Literal["guardrail", "limit", "rejection", "standing", "rule"]
@@ -104,6 +104,17 @@ def explain(policy: Policy, call: Call) -> Explanation:
         for position, rule in enumerate(rules, start=1)
     ]
     return Explanation(answer, tuple(steps))
+
+
+def breaks_at(policy: Policy, call: Call) -> str:
+    """The first rule that fails on a call, as none should; empty where no rule does so by itself."""
+    for layer in (policy.guardrail_index, policy.index):
+        for _, rule in layer.about(call.tool):
+            try:
+                matched(rule, call)
+            except Exception:  # noqa: BLE001 - whatever it is, it is logged by who asked
+                return rule.name
+    return ""
 
 
 def possible(policy: Policy, call: Call) -> list[Answer]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from reviewhub.accounts.models import Agent
 from reviewhub.policies import rules
-from reviewhub.policies.compare import asks, change_of
+from reviewhub.policies.compare import UNDECIDED, asks, change_of, undecided_words
 from reviewhub.policies.evaluate import CallFacts, answer_of, call_of, in_force
 from reviewhub.policies.models import PolicyDraft
 from reviewhub.policies.reading import parse_policy
@@ -23,7 +23,8 @@ FAILED = "failed"
 
 @dataclass(frozen=True, kw_only=True)
 class Otherwise:
-    """One call that the draft treats otherwise than the policy in force. `at` is its place among the calls given."""
+    """One call that the draft treats otherwise than the policy in force, or (`undecided`) could not decide. `at` is its
+    place among the calls given, `asks` whom the draft asks, or which rules could not be decided and why."""
 
     at: int
     change: str
@@ -49,8 +50,8 @@ def shadow(
 ) -> Shadowed | None:
     """What the draft in shadow says to calls of one agent; None when no draft is in shadow.
 
-    A call on which the draft fails is among them as `failed`. What the draft lets run is a tool as it is registered
-    now, as if it were published now.
+    A call on which the draft fails is among them as `failed`, with the rule if one fails by itself. What the draft lets
+    run is a tool as it is registered now, as if it were published now.
     """
     drafts = PolicyDraft.objects.filter(workspace_id=workspace_id, state=DraftState.SHADOW)
     draft_id = drafts.values_list("id", flat=True).first()
@@ -58,7 +59,7 @@ def shadow(
         return None
     published = in_force(workspace_id)
     tools = frozenset((agent.pk, one.tool, one.schema_fingerprint) for one in calls if one.registered)
-    found = []
+    found, draft = [], None
     for at, facts in enumerate(calls):
         asked = call_of(facts, agent=agent, environment=environment, tools=published.tools)
         before = between(at, published.policy, asked, answer_of(published, asked))
@@ -70,8 +71,11 @@ def shadow(
             after = between(at, draft, asked, rules.evaluate(draft, asked))
         except Exception:
             log.exception("the draft in shadow failed on a call of %r", facts.tool)
-            found.append(Otherwise(at=at, change=FAILED))
+            rule = rules.breaks_at(draft, asked) if draft is not None else ""
+            found.append(Otherwise(at=at, change=FAILED, rule=rule))
             continue
+        if words := undecided_words(after):
+            found.append(Otherwise(at=at, change=UNDECIDED, asks=words))
         if change := change_of(before, after):
             found.append(Otherwise(at=at, change=change, rule=after.rule or "", asks=asks(after)))
     return Shadowed(draft_id, found)

@@ -230,7 +230,10 @@ class Attempt(models.Model):
 
 
 class ShadowAnswer(models.Model):
-    """A call that the draft in shadow would have treated otherwise than the policy in force did."""
+    """A call that the draft in shadow would have treated otherwise than the policy in force did, or could not decide.
+
+    `asks` is whom the draft would have asked; of what is undecided, which rules are and why.
+    """
 
     class Change(models.TextChoices):
         HELD = "held"
@@ -238,16 +241,19 @@ class ShadowAnswer(models.Model):
         DENIED = "denied"
         REROUTED = "rerouted"
         FAILED = "failed"
+        UNDECIDED = "undecided"
 
     draft = models.ForeignKey(PolicyDraft, on_delete=models.PROTECT, related_name="+")
     tool_call = models.ForeignKey(ToolCall, on_delete=models.PROTECT, related_name="+")
-    change = models.CharField(max_length=8, choices=Change.choices)
+    change = models.CharField(max_length=9, choices=Change.choices)
     rule = models.CharField(max_length=200, blank=True)
     asks = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["draft", "tool_call"], name="shadow_answer_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["draft", "tool_call", "change"], name="shadow_answer_once")
+        ]
         indexes = [models.Index(fields=["draft", "change", "-id"], name="shadow_answer_draft")]
 
     def __str__(self) -> str:

@@ -24,10 +24,13 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Shadowed:
-    """`calls`: how many were made since the draft is in shadow."""
+    """`calls`: how many were made since the draft is in shadow. `undecided`: which rules could not be decided, why, and
+    on how many calls, the most frequent first; `undecided_more`: how many such texts are left out."""
 
     calls: int
     groups: list[Group]
+    undecided: list[tuple[str, int]]
+    undecided_more: int
 
 
 def shadowed(draft: PolicyDraft) -> Shadowed | None:
@@ -39,6 +42,8 @@ def shadowed(draft: PolicyDraft) -> Shadowed | None:
     made = ToolCall.objects.filter(
         workspace_id=draft.workspace_id, created_at__gte=draft.shadow_since, mode=Mode.GATED
     )
+    rows = answers.filter(change=ShadowAnswer.Change.UNDECIDED).order_by().values("asks")
+    undecided = rows.annotate(many=Count("id")).order_by("-many", "asks").values_list("asks", "many")
     listed = answers.select_related("tool_call__agent").order_by("-id")
     return Shadowed(
         calls=made.count(),
@@ -49,4 +54,6 @@ def shadowed(draft: PolicyDraft) -> Shadowed | None:
             for change in ShadowAnswer.Change.values
             if change in counts
         ],
+        undecided=list(undecided[:MOST_LISTED]),
+        undecided_more=max(0, undecided.count() - MOST_LISTED),
     )

@@ -39,6 +39,7 @@ CHANGES = {
     "denied": "Would be denied",
     "rerouted": "Would wait for others",
     "failed": "The draft failed",
+    "undecided": "A rule could not be decided",
     "rejected": "Would run, and people rejected it",
 }
 

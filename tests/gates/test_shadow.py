@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from reviewhub.gates import shadow as gate
 from reviewhub.policies import rules
@@ -102,3 +103,55 @@ def test_limits_and_what_stands_are_asked_of_the_draft_too(cast: Cast) -> None:
     assert states(agent, "refund") == ["allowed"]
     found = ShadowAnswer.objects.values_list("tool_call__tool_name", "change", "rule")
     assert sorted(found) == [("mail", "denied", "Few"), ("refund", "held", "Refunds")]
+
+
+def test_what_the_draft_could_not_decide_is_named_also_where_the_call_waits_anyway(
+    cast: Cast, client: Client
+) -> None:
+    agent = agent_of(cast.support)
+    for name in ("refund", "mail"):
+        agent.put(f"/tools/{name}", {"effect": "idempotent"}).ok()
+    policy(cast.support, {"name": "Mail", "tool": "mail", "action": "allow"})
+    sum_of = [{"path": "sum", "test": "is_over", "value": 5}]
+    rules_ = [
+        {"name": "Sums", "tool": "refund", "action": "deny", "when": sum_of},
+        {"name": "Long <b>", "tool": "mail", "action": "deny", "expression": "args.pages > 10"},
+        {"name": "Mail", "tool": "mail", "action": "allow"},
+    ]
+    text = json.dumps({"rules": rules_})
+    made = save_draft(workspace=cast.workspace, rules_text=text, note="", replaces=None, actor=ALICE)
+    draft = set_shadow(workspace_id=cast.workspace.pk, draft_id=made.pk, on=True, actor=ALICE)
+    assert states(agent, "refund", "mail", "refund") == ["waiting", "allowed", "waiting"]
+    found = sorted(ShadowAnswer.objects.values_list("tool_call__tool_name", "change"))
+    assert found == [
+        ("mail", "held"),
+        ("mail", "undecided"),
+        ("refund", "undecided"),
+        ("refund", "undecided"),
+    ]
+    report = shadowed(draft)
+    assert report is not None and report.calls == 3
+    sums = "rule Sums cannot be decided: sum is missing"
+    assert report.undecided[0] == (sums, 2) and report.undecided[1][0].startswith("rule Long <b> cannot be")
+    client.force_login(cast.alice.person)
+    page = client.get("/northwind/policy/draft").content.decode()
+    assert "Rule Sums cannot be decided: sum is missing" in page and "Rule Long &lt;b&gt; cannot" in page
+    said = PersonHttp(cast.alice).get("/policy/draft").ok()
+    assert said["shadow_undecided"] == [{"says": words, "calls": many} for words, many in report.undecided]
+
+
+def test_the_rule_on_which_a_draft_breaks_is_named(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = agent_of(cast.support)
+    agent.put("/tools/mail", {"effect": "idempotent"}).ok()
+    policy(cast.support, *IN_FORCE)
+    put_in_shadow(cast)
+    real = rules.matched
+
+    def breaks(rule: rules.Rule, asked: rules.Call) -> rules.Part:
+        if rule.action == "require":
+            raise RuntimeError("a fault of the rule")
+        return real(rule, asked)
+
+    monkeypatch.setattr(rules, "matched", breaks)
+    assert states(agent, "mail") == ["allowed"]
+    assert ShadowAnswer.objects.values_list("change", "rule").get() == ("failed", "Mail")

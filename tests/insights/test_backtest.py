@@ -30,6 +30,7 @@ from reviewhub.reviews.models import Review
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.tools.models import Tool
 from tests.cast import ALICE, Cast, make_test_agent
+from tests.driver import PersonHttp
 from tests.insights.make import draft_of, known_tools, recorded
 from tests.shared import shared
 from tests.web.make import waiting
@@ -220,6 +221,54 @@ def test_rules_that_cannot_be_decided_are_named(cast: Cast, agent: Agent, client
     client.force_login(cast.alice.person)
     page = unescape(client.get("/northwind/policy/draft").content.decode())
     assert "Rule Long letters cannot be decided: pages is missing" in page and "2 calls" in page
+    (group,) = (one for one in found.groups if one.heading == "undecided")
+    assert group.count == 2 and {one.asks for one in group.calls} == {found.undecided[0][0]}
+    assert all(f"/runs/{one.tool_call.run_id}" in page for one in group.calls), "each is linked"
+    said = PersonHttp(cast.alice).get("/policy/draft/backtest").ok()
+    assert said["undecided"] == 2
+    assert said["undecided_rules"] == [
+        {"says": "rule Long letters cannot be decided: pages is missing", "calls": 2}
+    ]
+
+
+def test_a_draft_whose_calls_are_undecided_but_wait_as_before_is_not_said_to_change_nothing(
+    cast: Cast, agent: Agent, client: Client
+) -> None:
+    known_tools(agent, "letter")
+    Tool.objects.filter(name="letter").update(schema="{}")
+    recorded(agent, "letter", 11)
+    rules = [{"name": f"L{at}", "tool": "letter", "action": "deny",
+              "when": [{"path": f"missing_{at}", "test": "is_over", "value": 10}]} for at in range(12)]  # fmt: skip
+    draft = draft_of(cast, json.dumps({"rules": rules}))
+    test = start_backtest(workspace_id=cast.workspace.pk, draft_id=draft.pk, days=30, actor=ALICE)
+    work_off(test.pk)
+    client.force_login(cast.alice.person)
+    page = unescape(client.get("/northwind/policy/draft").content.decode())
+    assert "answers every one of these calls" not in page
+    assert "and 2 more" in page, "what is not listed is counted"
+
+
+def test_a_rule_that_breaks_the_draft_is_named(
+    cast: Cast, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known_tools(agent, "letter")
+    recorded(agent, "letter", 11)
+    draft = draft_of(cast, json.dumps({"rules": [{"name": "Sound", "tool": "letter", "action": "require"},
+                                                 {"name": "Bad", "tool": "letter", "action": "deny"}]}))  # fmt: skip
+    real = rules.matched
+
+    def breaks(rule: rules.Rule, asked: rules.Call) -> rules.Part:
+        if rule.name == "Sound":
+            raise RuntimeError("a fault of the rule")
+        return real(rule, asked)
+
+    monkeypatch.setattr(rules, "matched", breaks)
+    test = start_backtest(workspace_id=cast.workspace.pk, draft_id=draft.pk, days=30, actor=ALICE)
+    work_off(test.pk)
+    found = report(test.draft)
+    assert found is not None
+    (group,) = (one for one in found.groups if one.heading == "failed")
+    assert (group.count, group.calls[0].rule) == (1, "Sound")
 
 
 def voted(cast: Cast, tool: str, at: datetime, opened: datetime | None) -> None:

@@ -180,6 +180,7 @@ from .policy import (
     SuggestionOut,
     TakeUpBody,
     TeamLoadOut,
+    UndecidedOut,
     WhichDraftBody,
 )
 from .problems import FaultOut, Problem
@@ -487,6 +488,7 @@ __all__ = [
     "ToolOut",
     "ToolRegister",
     "TouchedCall",
+    "UndecidedOut",
     "Verdict",
     "VerdictBody",
     "VerdictOut",

@@ -114,9 +114,16 @@ class CountOut(Wire):
     calls: Count
 
 
+class UndecidedOut(Wire):
+    """Which rules of the draft could not be decided, and why, in words, and on how many calls."""
+
+    says: str
+    calls: Count
+
+
 class DraftOut(Wire):
     """The draft of a workspace. `in_shadow` counts what it would have done otherwise since it is, or while it was, in
-    shadow (`shadow_since`), out of `shadow_calls`."""
+    shadow (`shadow_since`), out of `shadow_calls`; `shadow_undecided` names the rules that could not be decided."""
 
     id: Id
     state: State
@@ -128,6 +135,7 @@ class DraftOut(Wire):
     shadow_since: Time | None = None
     shadow_calls: Count | None = None
     in_shadow: list[CountOut] = []
+    shadow_undecided: list[UndecidedOut] = []
     changes: list[PolicyChangeOut]
     cautions: list[CautionOut]
     frees: list[FreedOut] = []
@@ -180,7 +188,8 @@ class BacktestGroupOut(Wire):
 
 
 class BacktestOut(Wire):
-    """A backtest, as far as it is: `looked_at` of `total` calls."""
+    """A backtest, as far as it is: `looked_at` of `total` calls. On `undecided` of them a rule of the draft could not
+    be decided, so they wait; `undecided_rules` are the most frequent."""
 
     id: Id
     draft: Id
@@ -192,6 +201,8 @@ class BacktestOut(Wire):
     waits_now: Count
     waits_then: Count
     groups: list[BacktestGroupOut]
+    undecided: Count = 0
+    undecided_rules: list[UndecidedOut] = []
     teams: list[TeamLoadOut]
     by: Title
     created_at: Time
