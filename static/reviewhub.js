@@ -171,7 +171,10 @@
     if ($("#list")) sessionStorage.setItem("again", JSON.stringify({ at: place?.id, ticks: $$(".row__pick :checked").map((box) => box.value) }));
     location.reload();
   };
-  if (queue.home === home) $$("[data-back]").forEach((one) => { one.href = `${home}queue${queue.search}#rq-${one.dataset.back}`; });
+  if (queue.home === home) {
+    $$("[data-back]").forEach((one) => { one.href = `${home}queue${queue.search}#rq-${one.dataset.back}`; });
+    $$("#handing [name=back]").forEach((one) => { one.value = queue.search; });
+  }
   document.addEventListener("focusin", (event) => {
     const row = event.target.closest(".list [data-group] .row");
     if (row && row !== place) { place = row; mark(); peek("?chosen=1"); }
@@ -310,6 +313,12 @@
         : $("#decide") && { reads: "1" });
       if (typedIn().some(isTyped)) event.detail.parameters.typed = "1";
     });
+    // What the saved views count may have changed with any row; asked once in two seconds at the most.
+    let recount = 0;
+    const countViews = () => {
+      if (recount || !$("#list") || !$(".views .num")) return;
+      recount = setTimeout(() => { recount = 0; window.htmx.ajax("GET", `${home}views/counts`, { source: "#list", swap: "none" }); }, 2000);
+    };
     const heard = () => {
       const mark = $("#live-since");
       if (mark?.dataset.since) since = mark.dataset.since;
@@ -321,6 +330,7 @@
       if (mark?.hasAttribute("data-locked")) lock();
       arrived();
       countPicks();
+      countViews();
       tick();
     };
     body.addEventListener("htmx:wsAfterMessage", heard);

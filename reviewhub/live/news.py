@@ -14,7 +14,7 @@ from reviewhub.accounts.permissions import MemberCaller, scope_of
 from reviewhub.audit.models import Event
 from reviewhub.core.clock import now
 from reviewhub.core.rows import one_or_none
-from reviewhub.reviews.filters import Filters, narrowed
+from reviewhub.reviews.filters import Filters, narrowed, snoozed
 from reviewhub.reviews.look import lookers
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import Span, newest_event, pending_count, visible
@@ -62,14 +62,19 @@ def queue_news(
     at = now()
     found = list(rows[:MOST_ROWS])
     looks = lookers([row.pk for row in found], but=caller.member)
-    lines = [Row(row, at, caller, looks.get(row.pk, ())) for row in found]
+    # Where those that the reader has put off are left out, one that stands there is on its way out.
+    asleep = told.filter(snoozed(caller.member.pk)) if filters.awake_for else told.none()
+    away = set(asleep.values_list("pk", flat=True))
+    lines = [Row(row, at, caller, looks.get(row.pk, ()), is_put_off=row.pk in away) for row in found]
     fitting = set(narrowed(told, filters).values_list("pk", flat=True))
     context = {
         "lines": lines,
         "fresh": [line for line in lines if line.request.pk in fitting and span.holds(line.request)],
         "workspace": caller.member.workspace,
     }
-    return render_to_string("live/queue.html", context) + mark(since=since, pending=pending_count(scope))
+    return render_to_string("live/queue.html", context) + mark(
+        since=since, pending=pending_count(scope, awake_for=caller.member.pk)
+    )
 
 
 def queue_reload(caller: MemberCaller) -> str:

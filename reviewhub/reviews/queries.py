@@ -39,9 +39,9 @@ def visible(scope: Scope) -> QuerySet[ReviewRequest]:
     return rows
 
 
-def pending_count(scope: Scope) -> str:
-    """How many requests wait, as words; never counts further than COUNTED."""
-    rows = visible(scope).filter(state=RequestState.PENDING).order_by()
+def pending_count(scope: Scope, *, awake_for: uuid.UUID) -> str:
+    """How many requests wait that this member has not put off, as words; never counts further than COUNTED."""
+    rows = visible(scope).filter(state=RequestState.PENDING).exclude(snoozed(awake_for)).order_by()
     found = rows[: COUNTED + 1].count()
     return str(found) if found <= COUNTED else f"{COUNTED}+"
 

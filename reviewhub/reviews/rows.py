@@ -44,6 +44,8 @@ class Row:
     caller: MemberCaller
     lookers: tuple[str, ...] = ()
     """Who else has it open now, by name."""
+    is_put_off: bool = False
+    """Whether the reader has put it off since the page showed it."""
 
     @cached_property
     def group(self) -> str:

@@ -29,6 +29,7 @@ from reviewhub.tools.models import Tool
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import show
+from reviewhub.web.saved import sent_from
 
 MOST = 50
 TYPES = ("approve", "reject")
@@ -79,6 +80,7 @@ def _page(
         "message": request.POST.get("message", ""),
         "reasons": reasons_of(caller.workspace_id) if type_ == "reject" else [],
         "picked": request.POST.get("reason", ""),
+        "back": sent_from(request),
     }
     return show(request, caller, "web/bulk.html", context, nav="queue", status=422 if refusal else status)
 
@@ -108,7 +110,7 @@ def send(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         check_words(type_, message)
     results = [_one(request, caller, pick, type_, said, given.get("key", "")) for pick in picks]
     done = sum(one.is_done for one in results)
-    context = {"results": results, "done": done, "type": type_}
+    context = {"results": results, "done": done, "type": type_, "back": sent_from(request)}
     return show(request, caller, "web/bulk_done.html", context, nav="queue", status=200 if done else 409)
 
 

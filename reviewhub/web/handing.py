@@ -18,6 +18,7 @@ from reviewhub.reviews.withdraw_vote import withdraw_vote as take_vote_back
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.review import Handing, Typed, find, render_review
+from reviewhub.web.saved import sent_from
 
 
 @posted
@@ -71,7 +72,7 @@ def snooze(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
         messages.success(request, f"#{row.number} is in your queue again.")
         return redirect(_here(caller, row))
     messages.success(request, f"#{row.number} is back in your queue at {kept.until:%Y-%m-%d %H:%M} UTC.")
-    return redirect(f"/{caller.member.workspace.slug}/queue")
+    return redirect(f"/{caller.member.workspace.slug}/queue{sent_from(request)}")
 
 
 def _here(caller: MemberCaller, row: ReviewRequest) -> str:

@@ -21,7 +21,7 @@ from reviewhub.tools.models import Risk
 from reviewhub.tools.queries import tools_of
 from reviewhub.web.access import page
 from reviewhub.web.render import show
-from reviewhub.web.saved import saved
+from reviewhub.web.saved import saved, way_back
 
 LIMITS = (50, 25, 100)
 
@@ -63,6 +63,7 @@ def queue(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "drops": _drops(caller, filters),
         "saved": saved(caller, SavedView.Page.QUEUE, request.GET),
         "until": found.next,
+        "back": way_back(dict(request.GET.lists())),
         "more": _with(request.GET, cursor=found.next) if found.next else "",
         "is_first_page": not request.GET.get("cursor"),
         "is_teamless": caller.is_teamless,

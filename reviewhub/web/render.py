@@ -85,7 +85,7 @@ def shell(caller: MemberCaller) -> Shell:
     others = Workspace.objects.filter(members__person=caller.member.person, members__is_active=True)
     return Shell(
         items=[item for item in ITEMS if may(caller, item.action)],
-        pending=pending_count(scope_of(caller)),
+        pending=pending_count(scope_of(caller), awake_for=caller.member.pk),
         handed=handed_count(scope_of(caller), caller.member.pk),
         others=list(others.exclude(pk=caller.workspace_id).order_by("name")[:20]),
     )

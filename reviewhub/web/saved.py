@@ -12,7 +12,8 @@ from urllib.parse import parse_qs, urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.models import SavedView
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, require, scope_of
@@ -56,6 +57,8 @@ KEPT: dict[str, tuple[str, ...]] = {
         "until",
     ),
 }
+
+MOST_BACK = 8000
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,18 @@ def kept(page: str, given: Mapping[str, Sequence[str]]) -> str:
     return urlencode(pairs)
 
 
+def way_back(given: Mapping[str, Sequence[str]]) -> str:
+    """The end of the queue's address that leads back to what these parameters show, with its `?`; empty for all."""
+    where = [(name, given[name][-1]) for name in ("limit", "cursor") if given.get(name, [""])[-1]]
+    query = "&".join(filter(None, (kept(SavedView.Page.QUEUE, given), urlencode(where))))
+    return f"?{query}" if query else ""
+
+
+def sent_from(request: HttpRequest) -> str:
+    """The way back that a form was sent with: whatever it names, it leads to the queue."""
+    return way_back(parse_qs(request.POST.get("back", "")[:MOST_BACK].removeprefix("?")))
+
+
 def _again(request: HttpRequest, caller: MemberCaller, error: Invalid) -> HttpResponse:
     for sentence in words(error):
         messages.error(request, sentence)
@@ -126,6 +141,14 @@ def save(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     )
     messages.success(request, f"Saved as {made.name}.")
     return _back(caller, made.page, made.query)
+
+
+@require_safe
+@page(Action.QUEUE_READ)
+def counts(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """How much each view of the queue finds now, for a page that heard of changes."""
+    found = saved(caller, SavedView.Page.QUEUE, QueryDict())
+    return render(request, "web/_view_counts.html", {"counted": found.counted})
 
 
 @posted

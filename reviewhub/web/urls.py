@@ -58,6 +58,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("<slug:slug>/queue/bulk", bulk.bulk),
     path("<slug:slug>/queue/bulk/send", bulk.send),
     path("<slug:slug>/views/save", saved.save),
+    path("<slug:slug>/views/counts", saved.counts),
     path("<slug:slug>/views/<uuid:view_id>/remove", saved.remove),
     path("<slug:slug>/requests/<int:number>", review.review),
     path("<slug:slug>/requests/<int:number>/peek", peek.peek),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
+from reviewhub.accounts.models import SavedView
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.toolcalls.models import ToolCall
@@ -147,3 +150,66 @@ def test_the_next_request_says_its_key(cast: Cast, agent: AgentHttp, visit: Visi
     expect(page.locator("#outcome a:has-text('Next request') kbd")).to_have_text("j")
     page.keyboard.press("j")
     page.wait_for_url(f"**/requests/{after.number}")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(
+    ("where", "label"), [("queue", "Search requests"), ("runs", "Search runs"), ("tools", "Search tools")]
+)
+def test_the_slash_searches_what_the_page_shows_on_a_phone_too(
+    cast: Cast, agent: AgentHttp, visit: Visit, width: int, where: str, label: str
+) -> None:
+    page = visit(cast.alice, f"/northwind/{where}", viewport={"width": width, "height": 844})
+    page.keyboard.press("/")
+    expect(page.get_by_label(label)).to_be_focused()
+    expect(page.get_by_label(label)).to_be_in_viewport()
+    page.keyboard.type("9999")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/{where}?*q=9999*")
+    expect(page.locator("#find")).to_be_hidden()
+
+
+def test_the_queue_is_as_it_was_after_deciding_together_and_putting_off(
+    cast: Cast, agent: AgentHttp, visit: Visit
+) -> None:
+    made = [ask(agent) for _ in range(3)]
+    page = visit(cast.bob, "/northwind/queue?team=Support&free=1")
+    page.keyboard.press("x")
+    page.keyboard.press("r")
+    page.wait_for_url("**/queue/bulk")
+    page.keyboard.type("Not today.")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/queue/bulk/send")
+    page.keyboard.press("u")
+    page.wait_for_url("**/queue?team=Support&free=1*")
+    expect(rows(page)).to_have_count(2)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/requests/{made[1].number}")
+    page.keyboard.press("p")
+    expect(page.locator("#sn-m")).to_be_focused()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/queue?*free=1*")
+    assert "team=Support" in page.url
+    expect(rows(page)).to_have_count(1)
+    expect(page.locator("#top-count")).to_have_text("1")
+
+
+def test_a_request_put_off_elsewhere_leaves_the_count_of_every_open_page(
+    cast: Cast, agent: AgentHttp, visit: Visit
+) -> None:
+    row = ask(agent)
+    ask(agent)
+    SavedView.objects.create(
+        workspace=cast.workspace, member=cast.bob, page="queue", name="Free", query="free=1"
+    )
+    page = visit(cast.bob, "/northwind/queue")
+    is_live(page)
+    expect(page.locator(".views .num")).to_have_text("2")
+    PersonHttp(cast.bob).post(f"/requests/{row.pk}/snooze", {"minutes": 15}).ok()
+    expect(page.locator(f"#rq-{row.number} .gone-mark")).to_have_text("You put it off")
+    expect(page.locator("#top-count")).to_have_text("1")
+    expect(page).to_have_title(re.compile(r"^\(1\) Queue"))
+    expect(page.locator(".views .num")).to_have_text("1")
+    PersonHttp(cast.bob).post(f"/requests/{row.pk}/snooze", {"minutes": 0}).ok()
+    expect(page.locator(f"#rq-{row.number} .gone-mark")).to_have_count(0)
+    expect(page.locator("#top-count")).to_have_text("2")

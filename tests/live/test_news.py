@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from urllib.parse import parse_qs
 
 import pytest
@@ -10,7 +11,7 @@ from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.core.clock import now
 from reviewhub.live import news
 from reviewhub.reviews.filters import filters_of
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.models import ReviewRequest, Snooze
 from tests.cast import Cast
 from tests.web.make import waiting
 
@@ -49,3 +50,20 @@ def test_a_decided_row_is_not_new(cast: Cast) -> None:
     filters = filters_of({}, caller=MemberCaller(cast.bob))
     told = news.queue_news(MemberCaller(cast.bob), [row.pk], filters=filters, since=1)
     assert '<li class="row"' not in told
+
+
+def test_what_the_reader_put_off_is_marked_for_them_only_and_not_new(cast: Cast) -> None:
+    row = waiting(cast.support)
+    Snooze.objects.create(request=row, member=cast.bob, until=now() + timedelta(hours=1), version=row.version)
+    for who, query, is_marked, count in (
+        (cast.bob, "", True, 0),
+        (cast.bob, "snoozed=1", False, 0),
+        (cast.bob, "q=refund", False, 0),
+        (cast.alice, "", False, 1),
+    ):
+        caller = MemberCaller(who)
+        filters = filters_of(parse_qs(query), caller=caller)
+        told = news.queue_news(caller, [row.pk], filters=filters, since=1)
+        assert ("You put it off" in told) == is_marked, (who.person.name, query)
+        assert ('<li class="row"' in told) != is_marked, (who.person.name, query)
+        assert f'data-pending="{count}"' in told

@@ -27,6 +27,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "queue/bulk": ("post", "ok ok ok ok"),
     "queue/bulk/send": ("post", "ok ok ok ok"),
     "views/save": ("post", "ok ok ok ok"),
+    "views/counts": ("get", "ok ok ok ok"),
     "views/<uuid:view_id>/remove": ("post", "404 ok 404 404"),
     "requests/<int:number>": ("get", "ok ok 404 ok"),
     "requests/<int:number>/peek": ("get", "ok ok 404 ok"),

@@ -281,3 +281,10 @@ def test_who_may_not_fork_sets_no_flag_by_it(cast: Cast, as_: As) -> None:
     refused = send(as_(cast.carol), row, verdict="flagged", severity="low", follow_up="fork")
     row.refresh_from_db()
     assert (refused.status_code, row.state) == (403, "drawn")
+
+
+def test_the_page_says_once_why_it_was_drawn(cast: Cast, as_: As) -> None:
+    row = drawn(waiting(cast.support).tool_call, drawn_because="Rule Glance draws it.", number=7, percent=10)
+    page = text(as_(cast.carol), f"{PAGE}/{row.tool_call_id}")
+    assert page.count("Rule Glance draws it.") == 1
+    assert page.count("10 of 100 such calls are drawn") == 1

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from html import unescape
 from urllib.parse import parse_qs
 
 import pytest
@@ -12,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from reviewhub.accounts import save_view as verb
 from reviewhub.accounts.models import Member, SavedView
 from reviewhub.audit.models import Event
-from reviewhub.web.saved import kept
+from reviewhub.web.saved import kept, way_back
 from tests.cast import Cast
 from tests.web.make import waiting
 
@@ -31,6 +32,48 @@ As = Callable[[Member], Client]
 )
 def test_a_view_keeps_what_narrows_in_one_order(given: str, query: str) -> None:
     assert kept("queue", parse_qs(given)) == query
+
+
+@pytest.mark.parametrize(
+    ("given", "query"),
+    [
+        ("", ""),
+        ("risk=low&cursor=x&late=1", "?late=1&risk=low&cursor=x"),
+        ("limit=25&evil=%0d%0aLocation%3A&q=a%22%3Cb", "?q=a%22%3Cb&limit=25"),
+        ("//elsewhere.example/?q=x", ""),
+    ],
+)
+def test_the_way_back_leads_nowhere_but_into_the_queue(given: str, query: str) -> None:
+    assert way_back(parse_qs(given)) == query
+
+
+def test_what_was_decided_together_or_put_off_leads_back_to_what_was_shown(cast: Cast, as_: As) -> None:
+    rows = [waiting(cast.support, risk="low") for _ in range(3)]
+    bob, where = as_(cast.bob), "/northwind/queue?risk=low&limit=25"
+    back = re.findall(r'name="back" value="([^"]*)"', bob.get(where).content.decode())
+    assert back == ["?risk=low&amp;limit=25"]
+    given = {"type": "reject", "pick": [f"{row.number}:1:{row.digest}" for row in rows[:2]], "key": "k"}
+    for path, more in (("bulk", {}), ("bulk/send", {}), ("bulk/send", {"message": "No."})):
+        answer = bob.post(f"/northwind/queue/{path}", given | more | {"back": unescape(back[0])})
+        told = answer.content.decode()
+        assert told.count('href="/northwind/queue?risk=low&amp;limit=25"') == 2, path
+    put_off = {"minutes": "15", "back": "?limit=25&risk=low&next=//elsewhere.example"}
+    answer = bob.post(f"/northwind/requests/{rows[2].number}/snooze", put_off)
+    assert answer.headers["Location"] == where
+
+
+def test_what_is_put_off_counts_nowhere(cast: Cast, as_: As) -> None:
+    row, _ = waiting(cast.support, risk="low"), waiting(cast.support)
+    bob = as_(cast.bob)
+    save(bob, "Low", "risk=low")
+    assert ">1</span>" in bob.get("/northwind/views/counts").content.decode()
+    bob.post(f"/northwind/requests/{row.number}/snooze", {"minutes": "15"})
+    page = bob.get("/northwind/queue").content.decode()
+    assert "<title>(1) Queue" in page and 'id="top-count">1<' in page and 'id="nav-count">1<' in page
+    counts = bob.get("/northwind/views/counts").content.decode()
+    assert ">0</span>" in counts and 'hx-swap-oob="true"' in counts
+    assert "<title>(2) Queue" in as_(cast.alice).get("/northwind/queue").content.decode()
+    assert "view-" not in as_(cast.alice).get("/northwind/views/counts").content.decode()
 
 
 def save(client: Client, name: str, query: str, page: str = "queue") -> int:
