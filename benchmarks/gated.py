@@ -1,4 +1,4 @@
-"""The smallest hosted agent that asks: one gated call, which writes down when it began. For `hitl.py`."""
+"""The smallest hosted agent that asks: one gated call. Step and call write down when they began, for `hitl.py`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from reviewhub_agents.runtime import END, Context, Graph, ToolRun
 
 WENT_ON = Path(os.environ.get("BENCH_WENT_ON", "."))
-"""A folder that gets a file for each cycle: the wall clock when its gated call began, seconds."""
+"""Gets two files for each cycle: the wall clock in seconds when its call began, and (`.step`) when its step did."""
 
 
 class Transfer(BaseModel):
@@ -41,4 +41,5 @@ def transfer(args: Transfer, run: ToolRun) -> str:
 @gated.step(to=[END])
 def act(state: State, ctx: Context[State]) -> None:
     """One call."""
+    (WENT_ON / f"{state.cycle}.step").write_text(repr(time.time()))
     ctx.tool("bench.transfer", {"cycle": state.cycle, "amount": "10.00", "to": "acct", "note": "x" * 500})

@@ -7,7 +7,8 @@
 `manage.py up` runs the product on a database of its own (web, worker and beat in processes of their own); this process
 is the person. FOLDER has the peers' scripts `hitl_lg.py` and `hitl_dbos.py`; without it only this side is measured.
 A cycle is: a run starts, its agent pauses at a gated call, the person approves it through the API, the call runs, the
-run ends.
+run ends. "Decided" is the moment that the decision's row holds, written before its transaction commits; "sent" is when
+the person's request leaves.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ def main() -> None:
         for script in ("hitl_lg.py", "hitl_dbos.py"):
             rows += theirs(options.peers / "bin" / "python", options.scripts / script)
     print(
-        "| ms, median (99th percentile) | pause | decision to the call | decision to the end | whole cycle |"
+        "| ms, median (99th percentile) | pause | decided to the step | sent to the call | sent to the end | cycle |"
     )
-    print("|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|")
     for row in rows:
         print(f"| {' | '.join(row)} |")
 
@@ -76,7 +77,7 @@ def ours(folder: Path, options: argparse.Namespace) -> list[list[str]]:
             raise
         finally:
             product.end()
-    names = ("paused", "began", "ended", "all")
+    names = ("paused", "step", "call", "ended", "all")
     return [["ReviewHub, PostgreSQL + Redis", *(told([one[name] for one in taken]) for name in names)]]
 
 
@@ -131,25 +132,19 @@ def cycle_of(address: str) -> Callable[[], dict[str, float]]:
             headers={**token, "Idempotency-Key": name},
         )
         assert answer.status_code == 200, answer.text
-        went_on = float(waited(lambda: read(gated.WENT_ON / name)))
         waited(lambda: Run.objects.filter(pk=run.pk, ended_at__isnull=False).exists())
         ended = time.time()
+        request.refresh_from_db(fields=["decided_at"])
+        step, call = (float((gated.WENT_ON / file).read_text()) for file in (f"{name}.step", name))
         return {
             "paused": (paused - began) * 1000,
-            "began": (went_on - paused) * 1000,
+            "step": (step - request.decided_at.timestamp()) * 1000,
+            "call": (call - paused) * 1000,
             "ended": (ended - paused) * 1000,
             "all": (ended - began) * 1000,
         }
 
     return cycle
-
-
-def read(path: Path) -> str:
-    """What is in a file, nothing while it is not there."""
-    try:
-        return path.read_text()
-    except FileNotFoundError:
-        return ""
 
 
 def waited(found: Callable[[], Any], seconds: float = 30.0) -> Any:
@@ -183,6 +178,7 @@ def theirs(python: Path, script: Path) -> list[list[str]]:
         [
             said[0]["sys"],
             f"{middle['pause_p50']:.1f}",
+            "",
             "",
             f"{middle['resume_p50']:.1f} ({middle['resume_p99']:.1f})",
             f"{middle['cycle_p50']:.1f} ({middle['cycle_p99']:.1f})",

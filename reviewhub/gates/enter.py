@@ -37,8 +37,10 @@ def enter(*, branch: Branch, node: str, step: int) -> Entry:
         _is_about_steps(rule.tool) for _, layer in now.policy.layers for rule in layer
     ):
         return Entry(is_gated=False)
-    arguments = step_arguments(branch=branch, node=node, step=step)
-    answer = answer_to(branch=branch, name=f"{acts.STEP}{node}", arguments=arguments)
+    # Who holds it may have held it for long, and its agent may have another team by now.
+    fresh = Branch.objects.select_related("run__agent__team").get(pk=branch.pk)
+    arguments = step_arguments(branch=fresh, node=node, step=step)
+    answer = answer_to(branch=fresh, name=f"{acts.STEP}{node}", arguments=arguments)
     if answer.action == "allow":
         return Entry(is_gated=True)
     return Entry(is_gated=True, arguments=canonical.dumps(arguments))

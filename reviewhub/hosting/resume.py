@@ -28,7 +28,7 @@ from reviewhub.resumptions.claim import Claimed, claim
 from reviewhub.resumptions.complete import complete
 from reviewhub.resumptions.failed import failures_at
 from reviewhub.resumptions.put_back import give_back, put_back
-from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.models import Branch
 from reviewhub.runs.states import BranchState
 from reviewhub.toolcalls.models import ToolCall
 
@@ -74,7 +74,7 @@ def resume(*, resumption_id: uuid.UUID, owner: str) -> bool:
 
 
 def _run(claimed: Claimed, meter: Meter) -> None:
-    run = Run.objects.select_related("agent").get(pk=claimed.branch.run_id)
+    run = claimed.branch.run
     try:
         with meter.watching():
             ending = runtime.run(graph_of(run.agent.graph).named(run.graph), MeteredStore(claimed, meter))

@@ -69,7 +69,7 @@ from reviewhub.plans.queries import in_force
 from reviewhub.resumptions.claim import Claimed
 from reviewhub.resumptions.complete import complete
 from reviewhub.runs.fence import check, check_not_halted
-from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.models import Branch
 from reviewhub.runs.queries import locked_branch
 from reviewhub.verdicts.give import give
 from reviewhub.verdicts.queries import signals
@@ -82,7 +82,7 @@ class BranchStore:
         self._resumption = claimed.resumption
         self._branch = claimed.branch
         self._epoch = claimed.branch.epoch
-        self._run = Run.objects.select_related("agent").get(pk=claimed.branch.run_id)
+        self._run = claimed.branch.run
         self._agent = self._run.agent
         self._actor = Actor(kind="agent", id=self._agent.pk, name=self._agent.name)
         self._written_as: WrittenAs | None = None
@@ -327,11 +327,7 @@ class BranchStore:
         """What has to be asked before a step. That policy is about no step is believed for a second."""
         if time.monotonic() < self._ungated_until:
             return None
-        said = enter(
-            branch=Branch.objects.select_related("run__agent__team").get(pk=self._branch.pk),
-            node=node,
-            step=step,
-        )
+        said = enter(branch=self._branch, node=node, step=step)
         if not said.is_gated:
             self._ungated_until = time.monotonic() + UNGATED_SECONDS
         return said.arguments

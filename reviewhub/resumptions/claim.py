@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import F
-from django.db.models.functions import Coalesce
 
 from reviewhub.core.clock import DbNow, now
 from reviewhub.core.errors import StaleState
@@ -19,14 +17,17 @@ from reviewhub.resumptions.models import Resumption
 from reviewhub.resumptions.states import RESUMPTION_EDGES, ResumptionState
 from reviewhub.runs import lease
 from reviewhub.runs.fence import RunEnded, Superseded
-from reviewhub.runs.models import Branch
+from reviewhub.runs.models import Branch, Run
 from reviewhub.runs.queries import locked_branch
 from reviewhub.runs.states import BRANCH_EDGES, BranchState
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claimed:
-    """A waking that this process holds, and its branch in the epoch that every write must name."""
+    """A waking that this process holds, and its branch in the epoch that every write must name.
+
+    Run and agent of the branch are loaded.
+    """
 
     resumption: Resumption
     branch: Branch
@@ -44,12 +45,13 @@ def claim(*, resumption_id: uuid.UUID, owner: str, seconds: int) -> Claimed | No
         None when there is nothing to take: somebody else holds it or was quicker, it is over, halted, or not due.
         A waking of a branch that ended or waits for people again is abandoned on the way.
     """
-    row = one_or_none(Resumption.objects.filter(pk=resumption_id, kind="hosted"))
-    if row is None:
+    wakings = Resumption.objects.filter(pk=resumption_id, kind="hosted")
+    branch_id = one_or_none(wakings.values_list("branch_id", flat=True))
+    if branch_id is None:
         return None
-    branch = locked_branch(row.branch_id)
+    branch = locked_branch(branch_id)
     # Locked too: its holder, whose lease may have run out meanwhile, ends it without a lock of the branch.
-    row.refresh_from_db(from_queryset=Resumption.objects.select_for_update(no_key=True))
+    row = wakings.select_for_update(no_key=True).get()
     if branch.is_halted or row.state not in {ResumptionState.QUEUED, ResumptionState.CLAIMED}:
         return None
     if branch.state == BranchState.PAUSED:
@@ -67,11 +69,14 @@ def claim(*, resumption_id: uuid.UUID, owner: str, seconds: int) -> Claimed | No
         return None
     if branch.state == BranchState.RESUMING:
         move(branch, to=BranchState.RUNNING, table=BRANCH_EDGES)
+    branch.run = Run.objects.select_related("agent").get(pk=branch.run_id)
     return Claimed(resumption=row, branch=branch)
 
 
 def _take(row: Resumption, branch: Branch, *, owner: str, seconds: int) -> bool:
+    """`row` is locked: what was read of it is what is stored."""
     where = {"due_at__lte": DbNow()}
+    at = now()
     try:
         if row.state == ResumptionState.CLAIMED:
             move(row, to=ResumptionState.QUEUED, table=RESUMPTION_EDGES, where={"lease_until__lte": DbNow()})
@@ -82,14 +87,13 @@ def _take(row: Resumption, branch: Branch, *, owner: str, seconds: int) -> bool:
             to=ResumptionState.CLAIMED,
             table=RESUMPTION_EDGES,
             where=where,
-            attempts=F("attempts") + 1,
-            taken_at=Coalesce(F("taken_at"), DbNow()),
+            attempts=row.attempts + 1,
+            taken_at=row.taken_at or at,
             lease_owner=owner[: lease.MAX_OWNER],
-            lease_until=now() + timedelta(seconds=seconds),
+            lease_until=at + timedelta(seconds=seconds),
         )
     except StaleState:
         return False
-    row.refresh_from_db()
     return True
 
 

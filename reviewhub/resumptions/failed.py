@@ -33,6 +33,5 @@ def keep_failure(*, resumption: Resumption, place: str, error: str, again_at: da
 
 def failures_at(*, resumption: Resumption, place: str) -> int:
     """How often this waking failed without getting further than `place`; NO_END failures anywhere count as one here."""
-    rows = Failure.objects.filter(resumption=resumption)
-    here = rows.filter(place=place).count()
-    return max(here, rows.count() // NO_END)
+    places = list(Failure.objects.filter(resumption=resumption).values_list("place", flat=True))
+    return max(places.count(place), len(places) // NO_END)

@@ -16,7 +16,7 @@ from reviewhub.hosting.goodput.meter import Meter
 from reviewhub.hosting.goodput.rules import Spent, died
 from reviewhub.hosting.models import Record, Shift
 from reviewhub.resumptions.claim import Claimed
-from reviewhub.runs.models import Branch, Run
+from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import Pause, ToolCall
 
 MICRO = 1_000_000
@@ -64,7 +64,7 @@ def _begin(claimed: Claimed) -> Meter:
     queue = 0.0 if lost_at else _seconds(now, waking.due_at)
     shift = Shift.objects.create(
         workspace_id=branch.workspace_id,
-        agent_id=Run.objects.values_list("agent_id", flat=True).get(pk=branch.run_id),
+        agent_id=branch.run.agent_id,
         run_id=branch.run_id,
         branch=branch,
         resumption=waking,
