@@ -82,6 +82,7 @@ class _Routes:
     budget = Route(routes.budget)
     goodput = Route(routes.goodput)
     fork = Route(routes.fork)
+    preview_fork = Route(routes.preview_fork)
     write_plan = Route(routes.write_plan)
     list_plans = Route(routes.list_plans)
     get_plan = Route(routes.get_plan)

@@ -159,6 +159,11 @@ def fork(checkpoint: UUID, body: wire.ForkBody, *, key: str | None = None) -> Ca
     return _post(_path("checkpoints", checkpoint, "fork"), wire.ForkOut, body, key=key)
 
 
+def preview_fork(checkpoint: UUID, body: wire.ForkBody) -> Call[wire.ForkForeseen]:
+    """What such a fork would begin with, and what its branch did since; nothing is stored."""
+    return _post(_path("checkpoints", checkpoint, "fork", "preview"), wire.ForkForeseen, body)
+
+
 def write_plan(run: UUID, body: wire.PlanBody, *, key: str | None = None) -> Call[wire.PlanOut]:
     """A new version of a branch's plan. The same `key` and plan again find the version that was written."""
     return _post(_path("runs", run, "plans"), wire.PlanOut, body, key=key)

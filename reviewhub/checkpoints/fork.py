@@ -134,6 +134,14 @@ def fork(
     return branch, saved
 
 
+def check_free(run_id: uuid.UUID, name: str) -> None:
+    """Whether a new branch of the run could have this name now. Raises Invalid, NameTaken."""
+    _check_name(name)
+    _check_no_id(run_id, name)
+    if Branch.objects.filter(run_id=run_id, name=name).exists():
+        raise _taken(name)
+
+
 def _check_name(name: str) -> None:
     if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
         raise Invalid.at("/branch", f"needs 1 to {MAX_NAME} printable characters; {len(name)} given")
@@ -177,7 +185,11 @@ def _first_free(run: Run, tries: list[str], fork_of: uuid.UUID | None) -> Branch
                 )
         except IntegrityError:
             continue
-    raise NameTaken(f"The run has a branch {tries[-1]!r} already.")
+    raise _taken(tries[-1])
+
+
+def _taken(name: str) -> NameTaken:
+    return NameTaken(f"The run has a branch {name!r} already.")
 
 
 def _check_no_id(run_id: uuid.UUID, name: str) -> None:

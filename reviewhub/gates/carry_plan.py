@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from reviewhub_agents import canonical, wire
 
 from reviewhub.checkpoints.models import Checkpoint
@@ -38,9 +40,7 @@ def carry_plan(
     Raises:
         Invalid: `checkpoint` is chosen, and the checkpoint names no version.
     """
-    source, until = in_force(checkpoint.branch_id), None
-    if choice is wire.PlanChoice.CHECKPOINT:
-        source, until = _named(checkpoint), checkpoint.created_at
+    source, until = carried_from(checkpoint, choice)
     if source is None:
         return None
     content = stored(source)
@@ -53,6 +53,15 @@ def carry_plan(
         why=Why(kind=why.value, text=reason),
         actor=actor,
     )
+
+
+def carried_from(
+    checkpoint: Checkpoint, choice: wire.PlanChoice
+) -> tuple[PlanVersion | None, datetime | None]:
+    """The version that would be taken along, None for none; and until when its marks count. Raises Invalid as above."""
+    if choice is wire.PlanChoice.CHECKPOINT:
+        return _named(checkpoint), checkpoint.created_at
+    return in_force(checkpoint.branch_id), None
 
 
 def _named(checkpoint: Checkpoint) -> PlanVersion:

@@ -16,6 +16,16 @@ from reviewhub.toolcalls.models import ToolCall
 
 def preview_out(found: Consequences) -> wire.RewritePreview:
     """What a rewrite would mean, or meant, for the tool calls of its branch."""
+    branch = Branch.objects.get(pk=found.branch.pk)
+    (out,) = branches_out([branch])
+    calls: dict[str, Any] = {**touched_out(found)}
+    return wire.RewritePreview(
+        branch=out, reads=found.reads, left_out=found.left_out, seen=found.seen, **calls
+    )
+
+
+def touched_out(found: Consequences) -> dict[str, list[wire.TouchedCall]]:
+    """The calls by the name of their list."""
     lists = {
         "withdrawn": found.withdrawn,
         "under_way": found.under_way,
@@ -25,14 +35,7 @@ def preview_out(found: Consequences) -> wire.RewritePreview:
     calls = [call for some in lists.values() for call in some]
     asked = ReviewRequest.objects.filter(tool_call__in=calls).order_by("number")
     numbers = dict(asked.values_list("tool_call_id", "number"))
-    shown: dict[str, Any] = {
-        name: [_call(call, numbers.get(call.pk)) for call in some] for name, some in lists.items()
-    }
-    branch = Branch.objects.get(pk=found.branch.pk)
-    (out,) = branches_out([branch])
-    return wire.RewritePreview(
-        branch=out, reads=found.reads, left_out=found.left_out, seen=found.seen, **shown
-    )
+    return {name: [_call(call, numbers.get(call.pk)) for call in some] for name, some in lists.items()}
 
 
 def rewrite_out(made: Rewritten) -> wire.RewriteOut:

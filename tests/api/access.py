@@ -60,6 +60,7 @@ ACCESS: dict[str, Row] = {
     "GET checkpoints/<uuid:checkpoint>/blame": Row("o"),
     "POST checkpoints/<uuid:checkpoint>/find": Row("o", {"path": "/n", "value": 1}),
     "POST checkpoints/<uuid:checkpoint>/fork": Row("ob", {"reason": "try it another way"}),
+    "POST checkpoints/<uuid:checkpoint>/fork/preview": Row("ob", {}),
     "POST branches/<uuid:branch>/claim": Row("o", {}),
     "POST branches/<uuid:branch>/heartbeat": Row("o", {}),
     "GET branches/<uuid:branch>/signals": Row("o"),
@@ -150,6 +151,7 @@ ACCESS: dict[str, Row] = {
     "POST checkpoints/<uuid:checkpoint>/pin": Row("bca", {"reason": "the bug"}),
     "POST checkpoints/<uuid:checkpoint>/unpin": Row("bca", {}),
     "GET checkpoints/<uuid:checkpoint>/rewrite": Row("b"),
+    "POST checkpoints/<uuid:checkpoint>/rewrite/preview": Row("b", {}),
     "POST checkpoints/<uuid:checkpoint>/rewrite": Row("b", {"changes": [], "reason": "wrong order"}),
 }
 # Public on purpose: the description of the API itself.

@@ -337,3 +337,24 @@ class RewriteBody(Wire):
     reason: Said
     seen: Digest | None = None
     plan: PlanChoiceField = PlanChoice.KEEP
+
+
+class RewritePreviewBody(Wire):
+    """`POST /checkpoints/{checkpoint}/rewrite/preview`: the body of the rewrite, also without `reason`."""
+
+    changes: Changes = []
+    reason: Text = ""
+    seen: Digest | None = None
+    plan: PlanChoiceField = PlanChoice.KEEP
+
+
+class StatePreview(Wire):
+    """The state that a new branch would begin with: what differs in it from the checkpoint's, its hash, its bytes.
+
+    People get its secrets masked, an agent its own state as it is.
+    """
+
+    changes: list[DifferenceItem]
+    more: bool = False
+    hash: Digest
+    bytes: Count

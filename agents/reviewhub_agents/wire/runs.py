@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from .base import Wire
-from .checkpoints import CheckpointIn
+from .checkpoints import CheckpointIn, StatePreview
 from .enums import (
     BranchStateField,
     CallStateField,
@@ -401,6 +401,35 @@ class RewritePreview(Wire):
     reads: Count = 0
     left_out: Count = 0
     seen: Digest
+
+
+class RewriteForeseen(RewritePreview):
+    """`POST /checkpoints/{checkpoint}/rewrite/preview`: the same, and the state that the new branch would begin with.
+
+    `plan` is the version that it would take along; left out when there is none.
+    """
+
+    state: StatePreview
+    plan: Positive | None = None
+
+
+class ForkForeseen(Wire):
+    """`POST /checkpoints/{checkpoint}/fork/preview`: the state that the new branch would begin with, and what the old
+    one goes on with all the same.
+
+    Its calls that are `waiting` (or allowed and not used), `under_way` or `unknown` stay where they are; `done` ran
+    after the checkpoint and will not be undone. Lists and `plan` as of a rewrite.
+    """
+
+    branch: BranchOut
+    waiting: list[TouchedCall]
+    under_way: list[TouchedCall]
+    unknown: list[TouchedCall]
+    done: list[TouchedCall]
+    reads: Count = 0
+    left_out: Count = 0
+    state: StatePreview
+    plan: Positive | None = None
 
 
 class RewriteOut(ForkOut):

@@ -10,7 +10,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from reviewhub_agents import wire
 
-from reviewhub.accounts.permissions import Action
+from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.api.base import (
     AgentView,
     EitherView,
@@ -31,6 +31,7 @@ from reviewhub.core.errors import Invalid
 from reviewhub.gates.checkpoint import checkpoint as save_checkpoint
 from reviewhub.gates.fork import fork
 from reviewhub.gates.present_budget import with_warnings
+from reviewhub.gates.present_preview import fork_foreseen
 from reviewhub.gates.present_runs import (
     branches_out,
     checkpoint_out,
@@ -39,6 +40,7 @@ from reviewhub.gates.present_runs import (
     removed_out,
 )
 from reviewhub.gates.present_walks import blame_after, blame_out, find_after, find_out
+from reviewhub.gates.preview import preview
 from reviewhub.gates.set_aside import setting_aside
 from reviewhub.runs.queries import branch_of
 
@@ -146,6 +148,20 @@ class Find(AgentView):
         with setting_aside():
             found = find(checkpoint=row, path=body.path, value=body.value, so_far=so_far)
         return answer(find_out(found))
+
+
+class ForkPreview(EitherView):
+    """`POST /checkpoints/{checkpoint}/fork/preview`"""
+
+    @extend_schema(request=wire.ForkBody, responses=wire.ForkForeseen)
+    def post(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
+        """What a fork here would begin with, and what its old branch did since. Changes nothing."""
+        row, caller = self.checkpoint(request, checkpoint, Action.CHECKPOINT_FORK)
+        body = read(request, wire.ForkBody)
+        found = preview(
+            checkpoint=row, changes=body.changes, plan=body.plan, supersedes=False, name=body.branch
+        )
+        return answer(fork_foreseen(found, row, for_people=isinstance(caller, MemberCaller)))
 
 
 class Fork(EitherView):

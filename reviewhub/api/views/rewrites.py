@@ -12,9 +12,25 @@ from reviewhub_agents import wire
 from reviewhub.accounts.permissions import Action, Caller
 from reviewhub.api.base import PersonView, actor_of, answer, checkpoint_of, key_of, read
 from reviewhub.checkpoints.models import Checkpoint
-from reviewhub.gates.consequences import consequences
+from reviewhub.gates.consequences import check_seen, consequences
+from reviewhub.gates.present_preview import rewrite_foreseen
 from reviewhub.gates.present_rewrites import preview_out
+from reviewhub.gates.preview import preview
 from reviewhub.gates.rewrite_once import rewrite_once
+
+
+class RewritePreview(PersonView):
+    """`POST /checkpoints/{checkpoint}/rewrite/preview`"""
+
+    @extend_schema(request=wire.RewritePreviewBody, responses=wire.RewriteForeseen)
+    def post(self, request: Request, checkpoint: uuid.UUID) -> HttpResponse:
+        """The same as `GET …/rewrite`, and what the changes make of the state. Changes nothing."""
+        row, _ = checkpoint_of(request, checkpoint, Action.CHECKPOINT_REWRITE)
+        body = read(request, wire.RewritePreviewBody)
+        found = preview(checkpoint=row, changes=body.changes, plan=body.plan, supersedes=True)
+        if body.seen:
+            check_seen(found.found, body.seen)
+        return answer(rewrite_foreseen(found, row))
 
 
 class Rewrite(PersonView):
