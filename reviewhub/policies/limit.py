@@ -14,7 +14,7 @@ from reviewhub.policies.requirement import Approvals, Data, Name, Path, Seconds,
 MOST_AMOUNT = 10**12
 DECIMALS = 6
 AMOUNT_PATTERN = rf"^(0|[1-9][0-9]{{0,12}})(\.[0-9]{{1,{DECIMALS}}})?$"
-Amount = Annotated[str, StringConstraints(pattern=AMOUNT_PATTERN)]
+Amount = Annotated[str, StringConstraints(max_length=20, pattern=AMOUNT_PATTERN)]
 
 
 class Limit(Data):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, WithJsonSchema, model_validator
 
 from reviewhub.policies.index import Index
 from reviewhub.policies.limit import Limit, WaitingLimit
@@ -37,10 +37,14 @@ TEXT_TESTS = ("contains", "contains_not", "starts_with", "ends_with")
 LIST_TESTS = ("is_one_of", "is_none_of")
 PRESENCE_TESTS = ("is_there", "is_missing")
 MAX_EXPRESSION = 1000
+MAX_VALUE = 1000
+"""Characters of a text that a condition compares with; checked by `policies.text_lengths`, said by the schema."""
+MOST_VALUES = 100
 PLAN_STEP = "plan_step"
 """The variable of expressions that says in which step of an approved plan a call is."""
 
-Value = bool | int | float | str
+Words = Annotated[str, WithJsonSchema({"type": "string", "maxLength": MAX_VALUE})]
+Value = bool | int | float | Words
 _ONLY_REQUIRE = (
     "team", "approvals", "stages", "deny_threshold", "deadline_seconds", "on_timeout", "allowed_decisions", "four_eyes",
     "locked_fields", "sign_in_minutes", "typed_confirmation", "remind_seconds", "escalation",
@@ -52,7 +56,11 @@ class Condition(Data):
 
     path: Path
     test: Test
-    value: Value | tuple[Value, ...] | None = None
+    value: (
+        Value
+        | Annotated[tuple[Value, ...], Field(json_schema_extra={"minItems": 1, "maxItems": MOST_VALUES})]
+        | None
+    ) = None
 
     @model_validator(mode="after")
     def _a_value_of_the_right_type(self) -> Self:
@@ -67,8 +75,8 @@ class Condition(Data):
             if not isinstance(value, str) or not value:
                 raise fault("/value", f"“{words}” needs a text, and not {_quoted(value)}.")
         elif self.test in LIST_TESTS:
-            if not isinstance(value, tuple) or not 1 <= len(value) <= 100:
-                raise fault("/value", f"“{words}” needs a list of 1 to 100 values.")
+            if not isinstance(value, tuple) or not 1 <= len(value) <= MOST_VALUES:
+                raise fault("/value", f"“{words}” needs a list of 1 to {MOST_VALUES} values.")
         elif value is None or isinstance(value, tuple):
             raise fault("/value", f"“{words}” needs a text, a number, true or false.")
         return self

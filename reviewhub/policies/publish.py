@@ -25,6 +25,7 @@ from reviewhub.policies.models import PolicyVersion
 from reviewhub.policies.queries import current
 from reviewhub.policies.reading import parse_policy, policy_text
 from reviewhub.policies.rules import Policy, Rule
+from reviewhub.policies.text_lengths import too_long
 
 MAX_NOTE = 400
 
@@ -107,6 +108,11 @@ def check_note(note: str) -> None:
     """Raises Invalid for a note that is empty, or none that can be kept."""
     if not note.strip():
         raise Invalid.at("/note", "Say what changes and why.", "missing")
+    check_length(note)
+
+
+def check_length(note: str) -> None:
+    """Raises Invalid for a note that cannot be kept, as it is too long or no text."""
     if len(note) > MAX_NOTE:
         raise Invalid.at("/note", f"has {len(note)} characters; the limit is {MAX_NOTE}", code="too_large")
     check_text(note, path="/note")
@@ -120,7 +126,11 @@ def checked(rules_text: str, workspace: Workspace) -> Policy:
     """
     policy, wrong = read_as_far_as_possible(rules_text)
     if policy is not None:
-        found = [*check_conditions(policy, workspace.id), *_unknown_teams(policy, workspace)]
+        found = [
+            *too_long(policy),
+            *check_conditions(policy, workspace.id),
+            *_unknown_teams(policy, workspace),
+        ]
         told = {one["path"] for one in wrong}
         wrong += [one for one in found if one["path"] not in told]
     if policy is None or wrong:

@@ -12,12 +12,11 @@ from reviewhub.accounts.models import Workspace
 from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
-from reviewhub.core.text import check_text
 from reviewhub.core.transitions import move
 from reviewhub.policies.drafts import another, locked_draft, open_draft
 from reviewhub.policies.kinds import DraftSaved
 from reviewhub.policies.models import PolicyDraft
-from reviewhub.policies.publish import MAX_NOTE, checked, refuse_unknown_teams
+from reviewhub.policies.publish import check_length, checked, refuse_unknown_teams
 from reviewhub.policies.queries import current_number
 from reviewhub.policies.reading import policy_text
 from reviewhub.policies.states import DRAFT_EDGES, DraftState
@@ -44,7 +43,7 @@ def save_draft(
         DraftChanged: another draft is there by now; `extra` says its id, author and time.
         NotAnyMore: the author may not edit policy any more.
     """
-    check_text(note, path="/note")
+    check_length(note)
     policy = checked(rules_text, workspace)
     text = policy_text(policy)
     with transaction.atomic():
@@ -57,7 +56,7 @@ def save_draft(
             workspace=workspace,
             base=in_force if base is None else min(base, in_force),
             rules=text,
-            note=note[:MAX_NOTE],
+            note=note,
             author_name=actor.name[:200],
         )
         try:

@@ -15,6 +15,7 @@ from reviewhub.core.errors import Invalid
 from reviewhub.policies.check_conditions import Described, errors_of
 from reviewhub.policies.evaluate import call_of
 from reviewhub.policies.matching import parts
+from reviewhub.policies.text_lengths import too_long_in
 from reviewhub.standing import rules
 from reviewhub.standing.kinds import StandingMade
 from reviewhub.standing.models import StandingApproval
@@ -114,6 +115,8 @@ def _bounds(call: ToolCall, found: Today, asked: wire.Remember) -> str:
     except Invalid as error:
         errors = [{**one, "path": f"/remember{one['path']}"} for one in error.errors]
         raise Invalid(f"/remember{error.message}", errors=errors) from error
+    if wrong := [{**one, "path": f"/remember{one['path']}"} for one in too_long_in(rule)]:
+        raise Invalid(f"{wrong[0]['path']}: {wrong[0]['message']}", errors=wrong)
     described = Described(call.agent.name, call.tool_name, found.tool.schema)
     known = [described] if found.tool.schema else []
     if wrong := [{**one, "path": f"/remember{one['path']}"} for one in errors_of(rule, known)]:
