@@ -19,6 +19,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "agents")]
 
+from reviewhub.policies import names  # noqa: E402
 from reviewhub.policies.arguments import Arguments  # noqa: E402
 from reviewhub.policies.expressions import BadExpression, compiled  # noqa: E402
 from reviewhub.policies.model import Condition, Policy, Rule  # noqa: E402
@@ -40,6 +41,7 @@ def main() -> None:
             "200 rules for every tool, each with a test of an argument", everywhere(expressions=False), None
         ),
         line("200 rules for every tool, each in CEL", everywhere(expressions=True), None),
+        line("500 globs full of wildcards, the first call of a process", globs(), HOSTILE_TARGET),
         line("hostile expressions, arguments and names", hostile(), HOSTILE_TARGET),
     ]
     table = "| ms | median | 99th percentile | worst | target |\n|---|---|---|---|---|\n" + "\n".join(
@@ -130,6 +132,24 @@ def everywhere(*, expressions: bool) -> list[float]:
         for at in range(200)
     )
     return timed(Policy(rules=rules), [call("refund", {"amount": at}) for at in range(1000)])
+
+
+def globs() -> list[float]:
+    """Each call with a policy that was just read, and a hard name; nothing is remembered."""
+    shapes = ("*" + "a?*" * 60, "*" + "a*" * 90, "*" + "?*" * 90, "*" + "a?a?b*" * 28, "*" + "?" * 180)
+    spelled = ("new.tool", "a" * 190, "ab" * 90 + "\u200b" + "\u0430" * 10, "\ufdfa" * 190)
+    found = []
+    for shape in shapes:
+        for action in ("allow", "deny"):
+            for name in spelled:
+                for remembered in (names.foldings, names.fold_case, names.fold_look, names._expression):
+                    remembered.cache_clear()
+                rules = [Rule(name=f"Rule {at}", tool=f"{shape}{at}*", action=action) for at in range(500)]
+                policy, asked = Policy(rules=tuple(rules)), call(name, {})
+                began = thread_time()
+                evaluate(policy, asked)
+                found.append((thread_time() - began) * 1000)
+    return found
 
 
 def hostile() -> list[float]:

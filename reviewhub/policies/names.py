@@ -33,6 +33,7 @@ _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _WRITTEN_WITH_LATIN = ("LATIN", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "IDEOGRAPHIC", "BOPOMOFO")
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
 _WILDCARDS = "*?"
+_BLANKS = dict.fromkeys([*range(0x21), 0x7F])
 
 
 Kind = Literal["invisible", "look-alike", "mixed-script"]
@@ -134,18 +135,18 @@ def covers(pattern: str, subject: str) -> bool:
     `*` is any text, also none, `?` one character. With a glob as subject a yes is certain, a no may be a yes that
     needs cleverness.
     """
-    first, *others = _pieces(pattern)
+    first, *others = pattern.split("*")
     if not others:
-        return len(subject) == first.length and first.stands_at(subject, 0)
+        return len(subject) == len(first) and _stands_at(first, subject, 0)
     last = others.pop()
-    here, end = first.length, len(subject) - last.length
-    if here > end or not first.stands_at(subject, 0) or not last.stands_at(subject, end):
+    here, end = len(first), len(subject) - len(last)
+    if here > end or not _stands_at(last, subject, end) or not _stands_at(first, subject, 0):
         return False
     for piece in others:
         # Where it stands first leaves the most to those after it.
-        if (found := piece.find(subject, here, end)) < 0:
+        if (found := _find(piece, subject, here, end)) < 0:
             return False
-        here = found + piece.length
+        here = found + len(piece)
     return True
 
 
@@ -178,40 +179,47 @@ def _fold_look_once(text: str) -> str:
     return unicodedata.normalize("NFKC", text.translate(_BARE_LETTERS).casefold())
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """What stands between two `*` of a pattern; with a `?` in it, an expression of that very length."""
+# What stands between two `*` of a pattern is a piece; a `?` in it stands for one character. Most names are ruled out by
+# what is written in a piece, so an expression for its `?` is made only when one is needed: a new name of a tool is held
+# against all patterns of a policy at once.
 
-    text: str
-    open: re.Pattern[str] | None
 
-    @property
-    def length(self) -> int:
-        return len(self.text)
+def _stands_at(piece: str, subject: str, at: int) -> bool:
+    """Whether a piece stands there in the subject."""
+    if "?" not in piece:
+        return subject.startswith(piece, at)
+    if _is_open(piece):
+        return "*" not in subject[at : at + len(piece)]
+    return bool(_expression(piece).match(subject, at))
 
-    def stands_at(self, subject: str, at: int) -> bool:
-        """Whether it stands there in the subject."""
-        return bool(self.open.match(subject, at)) if self.open else subject.startswith(self.text, at)
 
-    def find(self, subject: str, start: int, end: int) -> int:
-        """Where it stands first between these positions; -1 for nowhere."""
-        if self.open is None:
-            return subject.find(self.text, start, end)
-        found = self.open.search(subject, start, end)
-        return found.start() if found else -1
+def _find(piece: str, subject: str, start: int, end: int) -> int:
+    """Where a piece stands first between these positions; -1 for nowhere."""
+    if "?" not in piece:
+        return subject.find(piece, start, end)
+    if _is_open(piece) and "*" not in subject:
+        return start if start + len(piece) <= end else -1
+    if not all(part in subject for part in piece.split("?")):
+        return -1
+    found = _expression(piece).search(subject, start, end)
+    return found.start() if found else -1
+
+
+def _is_open(piece: str) -> bool:
+    return piece.count("?") == len(piece)
 
 
 @lru_cache(maxsize=4096)
-def _pieces(pattern: str) -> tuple[_Piece, ...]:
+def _expression(piece: str) -> re.Pattern[str]:
     # A `*` in a subject is one of a glob: only a `*` stands for it.
-    return tuple(
-        _Piece(text, re.compile(re.escape(text).replace(r"\?", "[^*]")) if "?" in text else None)
-        for text in pattern.split("*")
-    )
+    return re.compile(re.escape(piece).replace(r"\?", "[^*]"))
 
 
 def _fold_around_wildcards(pattern: str, folding: Callable[[str], str]) -> str:
     """`pattern` with its text folded and its wildcards kept; a `＊` must not become a wildcard by folding."""
+    if pattern.isascii():
+        # Of these nothing but case, blanks and controls is folded, and a policy may hold thousands of pieces.
+        return pattern.lower().translate(_BLANKS)
     pieces = re.split(r"([*?])", pattern)
     return "".join(
         piece if piece in ("*", "?") else re.sub(r"[*?]", "\ufffd", folding(piece)) for piece in pieces

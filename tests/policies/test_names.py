@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewhub.policies import names
 from reviewhub.policies.names import (
     covers,
     covers_folded,
@@ -135,3 +136,19 @@ def test_whatever_is_let_through_is_also_held(pattern, name):
 def test_covering_is_never_wrongly_claimed(wide, narrow, name):
     if covers(wide, narrow) and covers(narrow, name):
         assert covers(wide, name)
+
+
+def test_a_new_name_makes_no_expression_that_what_is_written_rules_out(monkeypatch):
+    made = []
+    monkeypatch.setattr(names, "_expression", lambda piece: made.append(piece))
+    for pattern in (f"*{'?' * 180}7*", "*a?b*", f"{'?' * 5}*", "*?*?*x"):
+        assert not covers_folded(pattern, "new.tool") or not pattern.strip("*?"), pattern
+    assert made == []
+    monkeypatch.undo()
+    assert covers_folded("*w.t??l", "new.tool") and not covers_folded("*w.t???l", "new.tool")
+
+
+@given(pattern=st.text("aB*? \t\x7f", max_size=8))
+def test_plain_patterns_are_folded_as_all_others_are(pattern):
+    pieces = "".join(one if one in "*?" else fold_look(one) for one in pattern)
+    assert names.foldings(pattern) == (pieces, pieces)
