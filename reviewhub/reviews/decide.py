@@ -1,6 +1,7 @@
 """A person answers a request. The one way for pages, API and bulk.
 
-Outside the transaction an edit is checked against the tool's schema and put to policy. Inside, under the locks
+Outside the transaction the arguments are read and masked, and an edit is checked against the tool's schema and put to
+policy. Inside, under the locks
 branch, pause, call, request, member: may this person still decide it, is it still open, still what was shown, still in
 time? Then the vote is written, the votes are counted by a pure rule, and a final answer concludes the request.
 """
@@ -33,7 +34,8 @@ from reviewhub.reviews.holder import holder
 from reviewhub.reviews.involved import involved
 from reviewhub.reviews.lock import LockedRequest, check_open, check_shown, final_facts, lock_request
 from reviewhub.reviews.models import Review, ReviewRequest
-from reviewhub.reviews.present import decision_out, for_people, schema_of
+from reviewhub.reviews.prepared import Prepared, prepare
+from reviewhub.reviews.present import decision_out, schema_of
 from reviewhub.reviews.reasons import with_reason
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.rules import Resolution, free_seats, may_let_run_again, may_vote, tally
@@ -85,9 +87,9 @@ def decide(
     if before is not None:
         return _given_before(before)
     for _ in range(PREPARATIONS):
-        edit = edits.prepare(request_id=request_id, body=body) if body.type is wire.Verdict.EDIT else None
+        prepared = prepare(request_id=request_id, body=body)
         try:
-            return _in_transaction(request_id, member, body, body_digest, key, actor, edit, is_together)
+            return _in_transaction(request_id, member, body, body_digest, key, actor, prepared, is_together)
         except edits.PolicyMoved:
             continue
     raise edits.PolicyMoved
@@ -111,14 +113,14 @@ def _in_transaction(
     body_digest: str,
     key: str,
     actor: Actor,
-    edit: edits.Edit | None,
+    prepared: Prepared,
     is_together: bool,
 ) -> wire.DecideOut:
     with transaction.atomic(durable=True):
         kept = claim(scope=f"decide:{member.pk}:{request_id}", key=key, body_digest=body_digest)
         if kept.answer is not None:
             return _given_before(kept.answer)
-        out = _decide(lock_request(request_id), member, body, edit, actor, is_together)
+        out = _decide(lock_request(request_id), member, body, prepared, actor, is_together)
         kept.keep(status=200, answer=out.to_text())
         faults.point("decide.before_commit")
     faults.point("decide.after_commit")
@@ -134,7 +136,7 @@ def _decide(
     locked: LockedRequest,
     member: Member,
     body: wire.DecideBody,
-    edit: edits.Edit | None,
+    prepared: Prepared,
     actor: Actor,
     is_together: bool,
 ) -> wire.DecideOut:
@@ -148,13 +150,13 @@ def _decide(
     if row.kind == ReviewRequest.Kind.UNKNOWN:
         _check_runs_again(row, stored, member, body)
         check_answer(row, stored.requirement, body, actor, is_together=is_together)
-        return _say_what_happened(locked, body, actor)
+        return _say_what_happened(locked, body, prepared, actor)
     so_far, sits = votes_on(row), seating(stored=stored, member=member)
     turn = tally(stored.requirement, as_votes(so_far), version=row.version).turn
     _check_voter(locked, stored, member, body, turn, sits)
-    if edit is not None:
+    if prepared.edit is not None:
         check_before(row, stored.requirement, body, actor, is_together=is_together)
-        stored, turn = edits.apply(locked=locked, edit=edit, member=member, actor=actor), 0
+        stored, turn = edits.apply(locked=locked, edit=prepared.edit, member=member, actor=actor), 0
         so_far, sits = [], seating(stored=stored, member=member)
     check_answer(row, stored.requirement, body, actor, is_together=is_together)
     place = _place(locked, stored, sits)
@@ -172,18 +174,33 @@ def _decide(
     decision = None
     if counted.resolution is not None:
         decision = _conclude(locked, stored, counted.resolution, voted.votes, body, actor)
-    standing = _remember(locked, decision, member, body.remember, actor) if body.remember else None
-    return _out(locked, counted=counted.counts, needed=counted.needed, decision=decision, standing=standing)
+    asked = body.remember
+    standing = _remember(locked, decision, member, asked, actor, prepared) if asked else None
+    return _out(
+        locked, prepared, counted=counted.counts, needed=counted.needed, decision=decision, standing=standing
+    )
 
 
 def _remember(
-    locked: LockedRequest, decision: Decision | None, member: Member, asked: wire.Remember, actor: Actor
+    locked: LockedRequest,
+    decision: Decision | None,
+    member: Member,
+    asked: wire.Remember,
+    actor: Actor,
+    prepared: Prepared,
 ) -> uuid.UUID:
     """Lets the approval stand. Refused, nothing of the vote happened either."""
     if decision is None or decision.type != "approve":
         raise Invalid.at("/remember", "This cannot be remembered: it needs more than this approval.")
     row = locked.request
-    made = remember(call=locked.call, request_number=row.number, member=member, asked=asked, actor=actor)
+    made = remember(
+        call=locked.call,
+        request_number=row.number,
+        member=member,
+        asked=asked,
+        actor=actor,
+        ahead=prepared.ahead,
+    )
     return made.pk
 
 
@@ -239,14 +256,16 @@ def _place(locked: LockedRequest, stored: Stored, sits: Seating) -> Place:
     return Place(seats=seats, for_teams=said_for(stored, seats), in_place_of=" and ".join(lenders))
 
 
-def _say_what_happened(locked: LockedRequest, body: wire.DecideBody, actor: Actor) -> wire.DecideOut:
+def _say_what_happened(
+    locked: LockedRequest, body: wire.DecideBody, prepared: Prepared, actor: Actor
+) -> wire.DecideOut:
     """One person answers whether a call happened; the result they give becomes the call's."""
     fields: dict[str, Any] = {}
     if body.type is wire.Verdict.HAPPENED:
         fields["result"] = canonical.dumps(body.value) if body.was_given("value") else "null"
     answer = _answer(locked, body.type.value, body, actor, 0)
     decision = conclude(locked=locked, request=locked.request, answer=answer, **fields)
-    return _out(locked, counted=True, needed=0, decision=decision)
+    return _out(locked, prepared, counted=True, needed=0, decision=decision)
 
 
 def _conclude(
@@ -294,6 +313,7 @@ def _answer(
 
 def _out(
     locked: LockedRequest,
+    prepared: Prepared,
     *,
     counted: bool,
     needed: int,
@@ -305,7 +325,7 @@ def _out(
     if decision is None:
         return wire.DecideOut(state=state, counted=counted, needed=needed, version=row.version)
     versions = dict(CallVersion.objects.filter(tool_call=locked.call).values_list("version", "arguments"))
-    told = decision_out(decision, versions, for_people(schema_of(row)), edited_by=row.edited_by_name)
+    told = decision_out(decision, versions, prepared.reading(schema_of(row)), edited_by=row.edited_by_name)
     fields: dict[str, Any] = {"decision": told}
     if standing is not None:
         fields["standing"] = standing

@@ -21,7 +21,7 @@ from reviewhub.core.limits import read_arguments
 from reviewhub.limits.weigh import look, reserve, weigh
 from reviewhub.policies.arguments import Arguments, same_at
 from reviewhub.policies.evaluate import CallFacts, Resolved, call_of, evaluate, in_force
-from reviewhub.policies.facts import call_facts
+from reviewhub.policies.facts import call_facts, facts_of_tool
 from reviewhub.policies.queries import current_number
 from reviewhub.policies.requirement import Requirement
 from reviewhub.reviews.asked import approval, risk
@@ -49,7 +49,7 @@ EDITED = "edited"
 
 
 class PolicyMoved(TryAgain):
-    """Policy is being published just now; send the same again."""
+    """Policy is being published, or the tool registered anew, just now; send the same again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +72,9 @@ class Edit:
     facts: CallFacts
     tool: Tool
     words: str
+    first: Arguments
+    """As the agent proposed them."""
+    new: Arguments
 
 
 def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
@@ -97,7 +100,7 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
     if arguments == before:
         raise Invalid.at("/changes", "these changes change nothing; approve instead")
     tree = read_arguments(arguments, path="/changes")
-    _check_locks(_required(request_id), before, arguments)
+    _check_locks(_required(request_id), Arguments(before), Arguments(arguments, tree))
     known = call_facts(tool=tool, arguments=arguments, tree=tree, failed_checks=failed_checks(call.claims))
     if known.errors:
         raise Invalid("The arguments would not be what the tool's schema allows.", errors=known.errors)
@@ -126,6 +129,8 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
         likeness=likeness_of(tool=tool.name, arguments=tree),
         risk=risk(tool=tool, effect=call.effect, failed_checks=failed),
         facts=known.facts,
+        first=_read(before if call.version == FIRST_VERSION else arguments_of(call, FIRST_VERSION)),
+        new=Arguments(arguments, tree),
         tool=tool,
         words=call_words(
             tool=tool.name,
@@ -144,19 +149,19 @@ def apply(*, locked: LockedRequest, edit: Edit, member: Member, actor: Actor) ->
     anew, and whoever an escalation has added stays.
 
     Raises:
-        PolicyMoved: policy was published since the edit was prepared; prepare it once more.
+        PolicyMoved: policy was published or the tool changed since the edit was prepared; prepare it once more.
         Changed: the call is no longer what was shown.
         DeniedByPolicy: a limit denies the call with these arguments.
         Invalid: what is required of such a call lets no edit lead to it.
     """
     call, row = locked.call, locked.request
-    if current_number(row.workspace_id) != edit.answer.policy_version:
+    if current_number(row.workspace_id) != edit.answer.policy_version or _has_changed(edit.tool):
         raise PolicyMoved
     if call.digest != edit.base_digest:
         raise Changed(state=row.state, version=row.version, digest=row.digest)
     old = Stored.model_validate_json(row.requirement)
     stored = _within_limits(call, edit) or old
-    _check_reach(call, edit.arguments, stored.requirement)
+    _check_reach(edit, stored.requirement)
     held = (*old.held_before, Held(version=row.version, rule=old.rule))
     stored = stored.model_copy(
         update={"stand_ins": _kept(old, stored), "held_before": held, "then": edit.answer.then}
@@ -318,9 +323,8 @@ def _required(request_id: uuid.UUID) -> Requirement:
     return Stored.model_validate_json(text).requirement
 
 
-def _check_locks(requirement: Requirement, before: str, after: str) -> None:
+def _check_locks(requirement: Requirement, old: Arguments, new: Arguments) -> None:
     """Refuses an edit that changes, adds or removes what a requirement keeps as it is."""
-    old, new = Arguments(before), Arguments(after)
     errors = [
         {"path": "/changes", "code": "locked", "message": f"{path} is locked; no edit changes it."}
         for path in requirement.locked_fields
@@ -330,7 +334,7 @@ def _check_locks(requirement: Requirement, before: str, after: str) -> None:
         raise Invalid(errors[0]["message"], errors=errors)
 
 
-def _check_reach(call: ToolCall, arguments: str, required: Requirement) -> None:
+def _check_reach(edit: Edit, required: Requirement) -> None:
     """Refuses an edit that leads to where another requirement keeps people from leading it.
 
     What is locked there is as the agent proposed it, whichever edits lie between: else one edit could lead out of the
@@ -340,4 +344,15 @@ def _check_reach(call: ToolCall, arguments: str, required: Requirement) -> None:
         raise Invalid.at(
             "/changes", "such a call is taken only as it was proposed; no edit makes one", "locked"
         )
-    _check_locks(required, arguments_of(call, FIRST_VERSION), arguments)
+    _check_locks(required, edit.first, edit.new)
+
+
+def _read(text: str) -> Arguments:
+    """Arguments with their value, which is found out now and not when somebody asks for it."""
+    return Arguments(text, canonical.reread(text))
+
+
+def _has_changed(tool: Tool) -> bool:
+    """Whether a tool was registered otherwise since it was read, in its schema or in what policy asks of it."""
+    now_ = Tool.objects.get(pk=tool.pk)
+    return now_.schema != tool.schema or facts_of_tool(now_) != facts_of_tool(tool)

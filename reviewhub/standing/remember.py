@@ -20,6 +20,7 @@ from reviewhub.standing import rules
 from reviewhub.standing.kinds import StandingMade
 from reviewhub.standing.models import StandingApproval
 from reviewhub.standing.queries import bounds_rule, plain
+from reviewhub.toolcalls.ahead import Ahead
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.today import Today, today
 
@@ -33,18 +34,25 @@ def why_not(call: ToolCall) -> str:
 
 
 def remember(
-    *, call: ToolCall, request_number: int, member: Member, asked: wire.Remember, actor: Actor
+    *,
+    call: ToolCall,
+    request_number: int,
+    member: Member,
+    asked: wire.Remember,
+    actor: Actor,
+    ahead: Ahead | None = None,
 ) -> StandingApproval:
     """Makes a standing approval from a call that was just approved as its agent wrote it, in the same transaction.
 
     Args:
         asked: what it covers and for how long; without bounds, exactly the same call.
+        ahead: what was read of the call before it was locked.
 
     Raises:
         Invalid: approvals of this call cannot stand (it was edited, a guardrail asks for it, …), its bounds are not as
             they should be or do not cover the call itself, or its end is no time to come.
     """
-    found = today(call)
+    found = today(call, ahead)
     if reason := _why_not(call, found):
         raise Invalid.at("/remember", f"This cannot be remembered. {reason}")
     at = now()
