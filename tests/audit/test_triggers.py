@@ -17,19 +17,21 @@ from reviewhub_agents import wire
 from reviewhub.accounts.models import Workspace
 from reviewhub.audit import triggers
 from reviewhub.audit.checks import append_only_is_guarded
+from reviewhub.audit.guards import ANYTHING, GUARDS
 from reviewhub.audit.kinds import AuditErased
 from reviewhub.audit.models import Event, EventPayload
 from reviewhub.audit.record import record
 from reviewhub.audit.testing import unguarded
-from reviewhub.audit.triggers import GUARDS, create_triggers, drop_triggers, missing_triggers
+from reviewhub.audit.triggers import create_triggers, drop_triggers, missing_triggers
 from reviewhub.checkpoints.models import Hold
 from reviewhub.core.clock import now
 from reviewhub.policies.models import PolicyVersion
 from reviewhub.reviews.models import Review
 from reviewhub.runs.start import start
+from reviewhub.tools.models import Tool
 from tests.audit.test_record import MINA, WORKSPACE, Happened, write
 from tests.cast import Cast, by_key, make_test_agent
-from tests.driver import PersonHttp, agent_of, call
+from tests.driver import PersonHttp, agent_of, call, policy
 
 sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite only")
 postgresql_only = pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL only")
@@ -221,6 +223,59 @@ def test_what_people_said_and_what_was_started_stays(cast: Cast) -> None:
             rows.update(**changes)
 
 
+# Rows that change while they live, and on which a decision or what came of it rests.
+LIVING = (
+    "reviews_comment",
+    "reviews_followup",
+    "reviews_postreview",
+    "reviews_question",
+    "reviews_reviewrequest",
+    "runs_branch",
+    "runs_run",
+    "standing_standingapproval",
+    "toolcalls_pause",
+    "toolcalls_toolcall",
+    "tools_tool",
+)
+
+
+def test_what_a_decision_rests_on_does_not_go(cast: Cast) -> None:
+    agent, bob = agent_of(cast.support), PersonHttp(cast.bob)
+    policy(cast.support, {"name": "All", "tool": "*", "action": "require"})
+    run = agent.run()["id"]
+    one, _ = agent.pause(run, call("a"), call("b", "call_2")).ok(201)["tool_calls"]
+    bob.decide(one, "approve").ok()
+    for table in ("toolcalls_grant", "toolcalls_pause", "toolcalls_toolcall", "tools_tool"):
+        refused(f"DELETE FROM {table}")
+    for table in ("reviews_reviewrequest", "runs_branch", "runs_run"):
+        refused(f"DELETE FROM {table}")
+    with pytest.raises(IntegrityError), atomic():
+        Tool.objects.filter(name="b")._raw_delete("default")
+
+
+def test_what_changes_and_never_goes_is_named_here() -> None:
+    assert tuple(guard.table for guard in GUARDS if guard.unless == ANYTHING) == LIVING
+
+
+def test_a_grant_is_for_what_it_was_for_and_used_once(cast: Cast) -> None:
+    agent, bob = agent_of(cast.support), PersonHttp(cast.bob)
+    policy(cast.support, {"name": "All", "tool": "*", "action": "require"})
+    one, two = agent.pause(agent.run()["id"], call("a"), call("b", "call_2")).ok(201)["tool_calls"]
+    bob.decide(one, "approve").ok()
+    bob.decide(two, "reject", message="No.").ok()
+    for statement in (
+        "SET digest = 'sha256:1'",
+        "SET version = 2",
+        "SET by_policy = NOT by_policy",
+        f"SET tool_call_id = (SELECT id FROM toolcalls_toolcall WHERE tool_name = '{two['tool']}')",
+    ):
+        refused(f"UPDATE toolcalls_grant {statement}")
+    agent.consume(one).ok()
+    for statement in ("SET state = 'open', consumed_at = NULL", "SET expires_at = NULL", "SET state = state"):
+        refused(f"UPDATE toolcalls_grant {statement}")
+    refused("DELETE FROM toolcalls_grant")
+
+
 def test_every_guarded_table_is_there_and_refuses(cast: Cast) -> None:
     tables = set(connection.introspection.table_names())
     assert {guard.table for guard in GUARDS} <= tables
@@ -257,13 +312,18 @@ def test_no_row_is_replaced_through_a_connection_that_is_not_ours() -> None:
         columns = plain.execute(f"PRAGMA table_info({guard.table})").fetchall()
         kinds = {name: kind for _, name, kind, *_ in columns}
 
-        # The column that a condition of a key wants to be NULL is so in each row.
-        nulls = {key.partition(" WHERE ")[2].split()[0] for key in guard.keys if " WHERE " in key}
+        # What a condition of a key wants is so in each row; any text is not the empty one.
+        conditions = [key.partition(" WHERE ")[2].split() for key in guard.keys if " WHERE " in key]
+        fixed = {
+            name: None if sign == "IS" else value.strip("'")
+            for name, sign, value in conditions
+            if sign != "<>"
+        }
 
-        def row(number: int, kinds: dict[str, str] = kinds, nulls: set[str] = nulls) -> dict[str, Any]:
-            return {
-                name: None if name in nulls else _some(name, kind, number) for name, kind in kinds.items()
-            }
+        def row(
+            number: int, kinds: dict[str, str] = kinds, fixed: dict[str, str | None] = fixed
+        ) -> dict[str, Any]:
+            return {name: _some(name, kind, number) for name, kind in kinds.items()} | fixed
 
         def put(how: str, values: dict[str, Any], table: str = guard.table) -> None:
             names, marks = ", ".join(values), ", ".join("?" * len(values))

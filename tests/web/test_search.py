@@ -28,8 +28,7 @@ def test_strangers_find_nothing_and_reviewers_what_is_their_teams(cast: Cast, as
     row.run.title = "Zq ticket"
     row.run.save()
     note_run(row.run)
-    quiet = waiting(cast.support, arguments='{"order_id":"ZQ-9"}', tool="zq.silent")
-    quiet.delete()
+    waiting(cast.support, arguments='{"order_id":"ZQ-9"}', tool="zq.silent")
     assert as_(cast.mallory).get("/northwind/search?q=zq").status_code == 404
     dave = shown(as_(cast.dave), "search?q=zq")
     assert "Nothing begins with these words" in dave
