@@ -26,6 +26,7 @@ from reviewhub.audit.models import Chain, Event, EventPayload, Position, Seal, S
 from reviewhub.audit.record import record
 from reviewhub.core import clock, faults
 from reviewhub.core.actors import SYSTEM
+from reviewhub.core.sweeps import each
 
 BATCH: Final = 2000
 ROTATED: Final = "audit.key_rotated"
@@ -74,7 +75,7 @@ class _Waiting:
 
 def seal_all() -> int:
     """Seals what waits in every workspace; how many events. One without its key waits on, and its row says why."""
-    return sum(seal_workspace(workspace_id) for workspace_id in due())
+    return each(seal_workspace, due())
 
 
 def seal_workspace(workspace_id: uuid.UUID) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 log = logging.getLogger(__name__)
@@ -20,6 +21,15 @@ def each(do: Callable[[Due], int], due: Iterable[Due]) -> int:
         How much was done in all.
     """
     return sum(_tried(do, one) for one in due)
+
+
+def until(due: Iterable[Due], *, seconds: float) -> Iterator[Due]:
+    """Those that are due, and no more of them once so many seconds have gone by."""
+    end = time.monotonic() + seconds
+    for one in due:
+        yield one
+        if time.monotonic() >= end:
+            return
 
 
 def _tried(do: Callable[[Due], int], one: Due) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import uuid
 from datetime import timedelta
-from smtplib import SMTPException
 from typing import Any
 
 from django.core.mail import EmailMessage
@@ -43,7 +42,9 @@ def send(email_id: uuid.UUID) -> bool:
     email = Email.objects.get(pk=email_id)
     try:
         EmailMessage(email.subject, email.body, to=[email.to]).send()
-    except (SMTPException, OSError) as error:
+    except Exception as error:
+        # Also what is wrong with an address or a subject, which goes the same way every time.
+        log.warning("e-mail %s not sent (attempt %s)", email.pk, email.attempts, exc_info=True)
         _failed(email, error)
         return False
     if not Email.objects.filter(pk=email_id).update(sent_at=DbNow(), next_at=None, error=""):
@@ -54,7 +55,6 @@ def send(email_id: uuid.UUID) -> bool:
 
 def _failed(email: Email, error: Exception) -> None:
     """Tries again later, twice as late each time, and gives up in the end."""
-    log.warning("e-mail %s not sent (attempt %s): %s", email.pk, email.attempts, error)
     values: dict[str, Any] = {"error": f"{type(error).__name__}: {error}"[:2000]}
     if email.attempts >= MAX_ATTEMPTS:
         values |= {"failed_at": DbNow(), "next_at": None}

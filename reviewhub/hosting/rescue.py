@@ -10,6 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from reviewhub.accounts.models import Agent
 from reviewhub.core.clock import DbNow
+from reviewhub.core.sweeps import each
 from reviewhub.resumptions.enqueue import enqueue
 from reviewhub.resumptions.models import Resumption
 from reviewhub.runs.models import Branch
@@ -24,12 +25,8 @@ BATCH = 200
 
 def rescue() -> int:
     """Wakes paused branches whose pause has settled, and hosted ones that run with nobody; how many there were."""
-    rescued = 0
-    for pk in _settled().values_list("pk", flat=True)[:BATCH]:
-        rescued += _wake_settled(pk)
-    for pk in _alone().values_list("pk", flat=True)[:BATCH]:
-        rescued += _wake_alone(pk)
-    return rescued
+    settled = each(_wake_settled, list(_settled().values_list("pk", flat=True)[:BATCH]))
+    return settled + each(_wake_alone, list(_alone().values_list("pk", flat=True)[:BATCH]))
 
 
 def _settled() -> QuerySet[Branch]:

@@ -14,6 +14,7 @@ from reviewhub.accounts.models import Member, Role, Workspace
 from reviewhub.audit.record import record
 from reviewhub.core.actors import SYSTEM
 from reviewhub.core.clock import now
+from reviewhub.core.sweeps import each
 from reviewhub.deliveries.queue_email import queue_email
 from reviewhub.insights.kinds import AlarmRaised
 from reviewhub.insights.models import Alarm
@@ -32,7 +33,7 @@ def raise_alarms() -> int:
     by_workspace: dict[uuid.UUID, list[ToolCall]] = defaultdict(list)
     for call in untold.select_related("agent").order_by("created_at", "id")[:MOST]:
         by_workspace[call.workspace_id].append(call)
-    return sum(_raise(workspace, calls) for workspace, calls in by_workspace.items())
+    return each(lambda workspace_id: _raise(workspace_id, by_workspace[workspace_id]), list(by_workspace))
 
 
 @transaction.atomic

@@ -6,7 +6,6 @@ for ever. Counting a day twice, or by two workers at once, does no harm.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
@@ -14,6 +13,7 @@ from django.db import models, transaction
 from django.db.models import Min
 
 from reviewhub.core.clock import now
+from reviewhub.core.sweeps import each, until
 from reviewhub.hosting.models import Shift
 from reviewhub.insights.count_answers import count_answers
 from reviewhub.insights.count_hours import count_hours
@@ -34,13 +34,19 @@ BATCH = 500
 
 def roll_up(*, seconds: float = SECONDS) -> int:
     """Counts the days that are due; how many there were. Stops after so many seconds."""
-    began, counted = time.monotonic(), 0
-    for day in due_days(now()):
+    return each(_roll_due, until(due_days(now()), seconds=seconds))
+
+
+def _roll_due(day: date) -> bool:
+    """Counts a day. One that cannot be counted stays due, whatever is counted after it."""
+    try:
         roll_day(day)
-        counted += 1
-        if time.monotonic() - began > seconds:
-            break
-    return counted
+    except Exception:
+        RolledDay.objects.bulk_create(
+            [RolledDay(day=day, at=start_of(day), is_final=False)], ignore_conflicts=True
+        )
+        raise
+    return True
 
 
 def due_days(at: datetime) -> list[date]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from datetime import timedelta
 
 from django.db.models import Exists, OuterRef, QuerySet
 
 from reviewhub.core import clock
+from reviewhub.core.sweeps import each, until
 from reviewhub.retention.attempt import attempt
 from reviewhub.retention.estimate import Estimate
 from reviewhub.retention.models import Progress
@@ -23,12 +23,14 @@ _AT_ONCE = 100
 
 def sweep() -> Estimate:
     """Prunes runs that nobody has looked at for a day, for at most about SECONDS; how much went."""
-    done, until = Estimate(), time.monotonic() + SECONDS
-    for run in _some(due()):
-        done += attempt(run) or Estimate()
-        if time.monotonic() >= until:
-            break
-    return done
+    done: list[Estimate] = []
+
+    def look(run: Run) -> int:
+        done.append(attempt(run) or Estimate())
+        return 1
+
+    each(look, until(_some(due()), seconds=SECONDS))
+    return sum(done, Estimate())
 
 
 def due() -> QuerySet[Run]:

@@ -24,7 +24,7 @@ from reviewhub.audit.erase import erase
 from reviewhub.audit.lag import lag
 from reviewhub.audit.models import Chain, Event, Position, Seal, SealKey
 from reviewhub.audit.rotate_key import rotate_key
-from reviewhub.audit.seal import due, seal, seal_all
+from reviewhub.audit.seal import due, seal, seal_all, seal_workspace
 from reviewhub.audit.testing import unguarded
 from reviewhub.audit.verify import verify
 from reviewhub.core import faults
@@ -207,8 +207,9 @@ class TestTogether:
         with transaction.atomic():
             written(3)
         settle()
+        due()
         with faults.armed(place), pytest.raises(faults.Fault):
-            seal_all()
+            seal_workspace(WORKSPACE)
         kept = 3 if place == "seal.after_commit" else 0
         assert (Position.objects.count(), Seal.objects.count()) == (kept, kept // 3)
         assert seal_all() == 3 - kept

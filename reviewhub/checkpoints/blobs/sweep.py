@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 import uuid
 
 from django.conf import settings
@@ -15,6 +14,7 @@ from reviewhub.checkpoints.blobs.protocol import StoreDown
 from reviewhub.checkpoints.blobs.relocate import relocate
 from reviewhub.checkpoints.blobs.stores import first_name
 from reviewhub.core.clock import now
+from reviewhub.core.sweeps import each, until
 from reviewhub.runs.models import Run
 from reviewhub.runs.rules import ENDED
 
@@ -34,7 +34,7 @@ def sweep() -> int:
     if not _one_at_a_time.acquire(blocking=False):
         return 0
     try:
-        return sum(_cleared(name) for name in settings.BLOB_STORES) + (_moved() if first_name() else 0)
+        return each(_cleared, settings.BLOB_STORES) + (_moved() if first_name() else 0)
     finally:
         _one_at_a_time.release()
 
@@ -47,15 +47,14 @@ def _cleared(name: str) -> int:
 
 
 def _moved() -> int:
-    until = time.monotonic() + SECONDS
     moved = 0
-    for run_id in candidates():
-        if time.monotonic() > until:
-            break
+    for run_id in until(candidates(), seconds=SECONDS):
         try:
             moved += relocate(run_id=run_id)
         except StoreDown:
             break
+        except Exception:
+            log.exception("the blobs of run %s stay where they are", run_id)
     return moved
 
 
