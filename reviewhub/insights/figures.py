@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cached_property
@@ -17,6 +17,7 @@ from django.db.models import QuerySet, Sum
 
 from reviewhub.insights.count_answers import BY_PEOPLE, OUTCOMES, UNKNOWN
 from reviewhub.insights.days import ONE, start_of
+from reviewhub.insights.joined import Joined
 from reviewhub.insights.models import Answered, EditedPath, Hour, Slice
 from reviewhub.insights.sketch import Sketch, quantiles_of, tally
 
@@ -62,14 +63,15 @@ class Outcomes:
     """How some requests ended, and how long those waited that people answered (milliseconds)."""
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COLUMNS, 0))
-    waits: list[Sketch] = field(default_factory=list)
+    waits: Sketch = b""
     parts: list[Outcomes] = field(default_factory=list)
     """Whose waits are in these, too: counted once, and then added up."""
 
-    def add(self, counts: Sequence[int]) -> None:
-        """Adds the columns of a row."""
-        for name, value in zip(_COLUMNS, counts, strict=True):
+    def take(self, part: Outcomes) -> None:
+        """Adds what is in another one."""
+        for name, value in part.counts.items():
             self.counts[name] += value
+        self.parts.append(part)
 
     @cached_property
     def times(self) -> tuple[float | None, float | None]:
@@ -80,7 +82,7 @@ class Outcomes:
     @cached_property
     def buckets(self) -> Counter[int]:
         """The waits by bucket."""
-        found = tally(self.waits)
+        found = tally([self.waits])
         for part in self.parts:
             found.update(part.buckets)
         return found
@@ -105,8 +107,7 @@ def together(many: Iterable[Outcomes]) -> Outcomes:
     """Several as one."""
     found = Outcomes()
     for one in many:
-        found.add(list(one.counts.values()))
-        found.parts.append(one)
+        found.take(one)
     return found
 
 
@@ -142,7 +143,7 @@ MOST_PATHS = 20
 
 
 def figures(asked: Asked, cuts: Iterable[str] = tuple(CUTS)) -> Figures:
-    """The figures of requests; four small queries, and the sketches of the days.
+    """The figures of requests; four queries, of which two go through the days and give a row for each day and slice.
 
     Args:
         cuts: by what the period is to be divided, of CUTS.
@@ -154,31 +155,23 @@ def figures(asked: Asked, cuts: Iterable[str] = tuple(CUTS)) -> Figures:
     if _is_narrow(asked):
         rows = rows.filter(slice__in=list(slices))
     total, before = Outcomes(), Outcomes()
-    by_day: dict[date, Outcomes] = defaultdict(Outcomes)
-    by: dict[str, dict[Any, Outcomes]] = {name: defaultdict(Outcomes) for name in cuts}
-    for day, *counts in _summed(rows, "day"):
+    by_day: dict[date, Outcomes] = {}
+    for day, one in _summed(rows, "day"):
         if day < asked.first:
-            before.add(counts)
+            before.take(one)
         else:
-            total.add(counts)
-            by_day[day].add(counts)
-    places = {key: [by[cut][value] for cut in by for value in CUTS[cut](one)] for key, one in slices.items()}
-    for key, *counts in _summed(rows.filter(day__gte=asked.first), "slice"):
-        for place in places[key]:
-            place.add(counts)
-    for key, day, waits in rows.values_list("slice_id", "day", "waits").iterator(chunk_size=5000):
-        if day < asked.first:
-            before.waits.append(waits)
-            continue
-        by_day[day].waits.append(waits)
-        for place in places[key]:
-            place.waits.append(waits)
-    total.parts = list(by_day.values())
+            by_day[day] = one
+            total.take(one)
+    by: dict[str, dict[Any, Outcomes]] = {name: defaultdict(Outcomes) for name in cuts}
+    for key, one in _summed(rows.filter(day__gte=asked.first), "slice"):
+        for cut, places in by.items():
+            for value in CUTS[cut](slices[key]):
+                places[value].take(one)
     return Figures(
         asked=asked,
         total=total,
         before=before,
-        by_day=dict(by_day),
+        by_day=by_day,
         by={
             name: {key: one for key, one in sorted(cut.items(), key=_most) if one.ended}
             for name, cut in by.items()
@@ -221,9 +214,11 @@ def _is_narrow(asked: Asked) -> bool:
     return bool(asked.agent or asked.tool or asked.team) or asked.rule is not None
 
 
-def _summed(rows: QuerySet[Answered], by: str) -> Iterable[tuple[Any, ...]]:
+def _summed(rows: QuerySet[Answered], by: str) -> Iterable[tuple[Any, Outcomes]]:
+    """Each day or slice with its outcomes."""
     sums = {f"all_{name}": Sum(name) for name in _COLUMNS}
-    return rows.order_by().values_list(by).annotate(**sums)
+    for key, waits, *counts in rows.order_by().values_list(by).annotate(all_waits=Joined("waits"), **sums):
+        yield key, Outcomes(dict(zip(_COLUMNS, counts, strict=True)), waits)
 
 
 def _most(pair: tuple[Any, Outcomes]) -> tuple[int, str]:

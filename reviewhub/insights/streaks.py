@@ -15,14 +15,17 @@ class Streak:
     longest: int = 0
     last: int = 0
 
-    def then(self, other: Streak) -> Streak:
-        """This, and then the other."""
-        return Streak(
-            votes=self.votes + other.votes,
-            first=self.votes + other.first if self.first == self.votes else self.first,
-            longest=max(self.longest, other.longest, self.last + other.first),
-            last=self.last + other.votes if other.last == other.votes else other.last,
-        )
+
+def joined(streaks: Iterable[tuple[int, int, int, int]]) -> Streak:
+    """Streaks in their order, each as (votes, first, longest, last), as one."""
+    votes = first = longest = last = 0
+    for its_votes, its_first, its_longest, its_last in streaks:
+        longest = max(longest, its_longest, last + its_first)
+        if first == votes:
+            first += its_first
+        last = last + its_votes if its_last == its_votes else its_last
+        votes += its_votes
+    return Streak(votes=votes, first=first, longest=longest, last=last)
 
 
 def streak(approved: Iterable[bool]) -> Streak:

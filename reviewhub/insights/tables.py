@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final
+from typing import Any, Final, TypeVar, overload
 
 from reviewhub.core.display.durations import MINUTE, length
 from reviewhub.core.display.shares import NOTHING, percent
@@ -20,6 +20,7 @@ from reviewhub.insights.troubles import Troubles
 from reviewhub.insights.work import Work
 from reviewhub.reviews.states import SEVERITIES
 
+Given = TypeVar("Given")
 SIGNS = {
     "quick": "approves sooner than it can be read",
     "unopened": "approves without opening the page",
@@ -59,6 +60,25 @@ OUTCOME: Final = (
 )
 
 
+class Rows(Sequence[list[Cell]]):
+    """Rows that are made when they are looked at: a page shows the first of many, and quantiles take their time."""
+
+    def __init__(self, given: Iterable[Given], make: Callable[[Given], list[Cell]]) -> None:
+        self._given, self._make = list(given), make
+
+    @overload
+    def __getitem__(self, at: int) -> list[Cell]: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[list[Cell]]: ...
+    def __getitem__(self, at: int | slice) -> list[Cell] | list[list[Cell]]:
+        if isinstance(at, slice):
+            return [self._make(one) for one in self._given[at]]
+        return self._make(self._given[at])
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows under their columns. `name` is that of the file."""
@@ -66,7 +86,7 @@ class Table:
     name: str
     title: str
     columns: Sequence[Column]
-    rows: list[list[Cell]]
+    rows: Sequence[list[Cell]]
 
     def csv(self) -> str:
         """As a file."""
@@ -143,7 +163,7 @@ def queue_table(hours: Sequence[Depth]) -> Table:
 def outcome_table(cut: str, found: Mapping[Any, Outcomes], names: Mapping[Any, str]) -> Table:
     """How requests ended, by tool, agent, rule or team."""
     columns = (Column(cut, cut.capitalize(), is_number=False), *OUTCOME)
-    rows = [[words(names.get(key, str(key))), *outcome_row(one)] for key, one in found.items()]
+    rows = Rows(found.items(), lambda pair: [words(names.get(pair[0], str(pair[0]))), *outcome_row(pair[1])])
     return Table(f"outcomes-by-{cut}", f"Outcomes by {cut}", columns, rows)
 
 
@@ -184,7 +204,7 @@ def people_table(found: Iterable[Reviewer]) -> Table:
         Column("longest_streak", "Streak"),
         Column("signs", "Signs", is_number=False),
     )
-    return Table("reviewers", "Reviewers", columns, [_person(one) for one in found])
+    return Table("reviewers", "Reviewers", columns, Rows(found, _person))
 
 
 def _person(one: Reviewer) -> list[Cell]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from reviewhub.insights.rubber import is_quick, seconds_needed
 from reviewhub.insights.sketch import ERROR, bucket, middle, quantiles, sketch
-from reviewhub.insights.streaks import Streak, streak
+from reviewhub.insights.streaks import joined, streak
 
 SHARES = (0.0, 0.05, 0.5, 0.9, 0.95, 0.99, 1.0)
 TIMES = some.lists(some.floats(1, 3e10), min_size=1, max_size=60)
@@ -48,15 +48,13 @@ def test_the_longest_time_has_a_bucket() -> None:
 
 @given(some.lists(some.lists(some.booleans(), max_size=8), max_size=6))
 def test_streaks_of_days_join_to_those_of_all(days: list[list[bool]]) -> None:
-    joined = Streak()
-    for day in days:
-        joined = joined.then(streak(day))
+    found = joined((one.votes, one.first, one.longest, one.last) for one in map(streak, days))
     votes = [vote for day in days for vote in day]
     runs = [(yes, len(list(many))) for yes, many in groupby(votes)]
-    assert joined.votes == len(votes)
-    assert joined.longest == max((many for yes, many in runs if yes), default=0)
-    assert joined.first == (runs[0][1] if runs and runs[0][0] else 0)
-    assert joined.last == (runs[-1][1] if runs and runs[-1][0] else 0)
+    assert found.votes == len(votes)
+    assert found.longest == max((many for yes, many in runs if yes), default=0)
+    assert found.first == (runs[0][1] if runs and runs[0][0] else 0)
+    assert found.last == (runs[-1][1] if runs and runs[-1][0] else 0)
 
 
 @pytest.mark.parametrize(
