@@ -518,6 +518,31 @@ def _read(path: Path) -> Iterator[bytes]:
             yield line
 
 
+class _Bar:
+    """On a terminal, how far it is: of so many bytes that are read in all."""
+
+    def __init__(self, whole: int) -> None:
+        self.whole, self.done, self.shown = max(whole, 1), 0, -1
+        self.is_seen = sys.stderr.isatty()
+
+    def over(self, lines: Iterable[bytes]) -> Iterable[bytes]:
+        return self._over(lines) if self.is_seen else lines
+
+    def _over(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        for line in lines:
+            yield line
+            self.done += len(line)
+            percent = min(100 * self.done // self.whole, 100)
+            if percent != self.shown:
+                self.shown = percent
+                sys.stderr.write(f"\r{'#' * (percent * 2 // 5):<40} {percent:3d}%")
+                sys.stderr.flush()
+
+    def end(self) -> None:
+        if self.shown >= 0:
+            sys.stderr.write("\n")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; what it returns is the exit status."""
     parser = argparse.ArgumentParser(description="Checks an export of ReviewHub's record.")
@@ -527,7 +552,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     given = parser.parse_args(arguments)
     try:
-        report = verify_bundle(lambda: _read(given.bundle), given.key)
+        bar = _Bar(2 * given.bundle.stat().st_size)  # it is read twice
+        try:
+            report = verify_bundle(lambda: bar.over(_read(given.bundle)), given.key)
+        finally:
+            bar.end()
     except Broken as error:
         sys.stdout.write(f"BROKEN: {error}\n")
         return 1

@@ -46,6 +46,10 @@ class Event(models.Model):
             models.Index(fields=["workspace_id", "-at", "-id"], name="event_newest"),
             models.Index(fields=["workspace_id", "kind", "-at", "-id"], name="event_kind"),
             models.Index(fields=["workspace_id", "actor_kind", "-at", "-id"], name="event_actor_kind"),
+            # Each of both is frequent; together they may be nothing at all.
+            models.Index(
+                fields=["workspace_id", "kind", "actor_kind", "-at", "-id"], name="event_kind_by_actor"
+            ),
             models.Index(
                 fields=["workspace_id", "actor_id", "-at", "-id"],
                 name="event_actor",

@@ -180,7 +180,7 @@ def filtered(rows: QuerySet[Event], filters: Filters) -> QuerySet[Event]:
         if value := getattr(filters, name):
             rows = rows.filter(**{name: value})
     if filters.team_id:
-        rows = rows.filter(Q(agent_id__in=filters.agent_ids) | Q(subject_id=filters.team_id))
+        rows = _of_team(rows, filters)
     if filters.about_id:
         rows = rows.filter(Q(actor_id=filters.about_id) | Q(subject_id=filters.about_id))
     if filters.since:
@@ -191,6 +191,13 @@ def filtered(rows: QuerySet[Event], filters: Filters) -> QuerySet[Event]:
         return rows
     # Whoever searched for the same words said them; that is no answer unless it is asked for.
     return holding(rows if filters.kind else rows.exclude(kind=LOOK), filters.text)
+
+
+def _of_team(rows: QuerySet[Event], filters: Filters) -> QuerySet[Event]:
+    """Those of a team's agents, and those about the team; of one agent all or only the latter."""
+    if filters.agent_id is None:
+        return rows.filter(Q(agent_id__in=filters.agent_ids) | Q(subject_id=filters.team_id))
+    return rows if filters.agent_id in filters.agent_ids else rows.filter(subject_id=filters.team_id)
 
 
 def parts(text: str) -> list[str]:

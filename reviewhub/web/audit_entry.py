@@ -12,6 +12,7 @@ from reviewhub_agents import canonical
 from reviewhub.audit.models import Event
 from reviewhub.core.display import arguments
 from reviewhub.core.display.changed import Changed, changed
+from reviewhub.web.audit_kinds import kind_words
 
 ICONS: Final = {
     "request": "gate",
@@ -55,6 +56,11 @@ class Line:
     """One entry of the list."""
 
     event: Event
+
+    @property
+    def kind(self) -> str:
+        """What its kind is called."""
+        return kind_words(self.event.kind)
 
     @property
     def icon(self) -> str:

@@ -14,6 +14,7 @@ from reviewhub.accounts.queries import agents_of, agents_of_team, members_of, te
 from reviewhub.audit.queries import ACTORS, NOBODY, Filters, kind_names
 from reviewhub.runs.queries import run_called
 from reviewhub.tools.queries import tool_names
+from reviewhub.web.audit_kinds import named
 
 DAYS: Final = ("since", "until")
 NAMES: Final = ("q", "kind", "actor", "who", "about", "agent", "tool", "team", "run", "request", *DAYS)
@@ -27,7 +28,8 @@ class Choices:
     agents: list[Agent]
     teams: list[Team]
     tools: list[str]
-    kinds: list[str]
+    kinds: list[tuple[str, str]]
+    """Name, and what it is called."""
     actors: tuple[str, ...] = ACTORS
 
 
@@ -39,7 +41,7 @@ def choices(caller: MemberCaller) -> Choices:
         agents=list(agents_of(scope)),
         teams=list(teams_of(caller.workspace_id)),
         tools=tool_names(scope),
-        kinds=list(kind_names()),
+        kinds=named(list(kind_names())),
     )
 
 

@@ -16,6 +16,7 @@ import pytest
 import reviewhub_agents
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reviewhub_agents import verify_audit
 from reviewhub_agents.verify_audit import Broken, Report, verify_bundle
 
 from reviewhub.audit import keys
@@ -387,6 +388,22 @@ def test_the_file_runs_alone_and_its_status_says_what_it_found(ids: list[int], t
     status, said = run(bad)
     assert status == 1 and said.startswith("BROKEN: line 4, seal 1, position 3,"), said
     assert run(tmp_path / "none.jsonl")[0] == 2
+
+
+def test_on_a_terminal_the_file_says_how_far_it_is(
+    ids: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    bundle = tmp_path / "bundle.jsonl"
+    bundle.write_bytes(b"".join(everything()))
+    for seen, wanted in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr(sys, "stderr", seen)
+        assert verify_audit.main([str(bundle), "--key", first_key()]) == 0
+        assert seen.getvalue().endswith(f"{'#' * 40} 100%\n") is wanted
+        assert bool(seen.getvalue()) is wanted
 
 
 def test_an_export_of_a_changed_database_does_not_hold(ids: list[int]) -> None:

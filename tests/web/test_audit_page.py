@@ -10,8 +10,11 @@ from django.test import Client
 from reviewhub.accounts.models import Member
 from reviewhub.audit import progress
 from reviewhub.audit.models import Event
+from reviewhub.audit.queries import kind_names
 from reviewhub.core.display.segments import plain
+from reviewhub.web import audit_kinds
 from reviewhub.web.audit_entry import Line
+from reviewhub.web.audit_kinds import kind_words
 from tests.cast import Cast
 from tests.driver import PersonHttp, agent_of, call, policy
 
@@ -143,3 +146,17 @@ def test_looking_is_recorded_and_exports_are(cast: Cast, as_: As, edited: Event)
         f"Carol looked at the story of the run {edited.run_id} in the record (page)",
         "Carol exported what fits “kind request.changed” of the record as csv",
     ]
+
+
+def test_kinds_are_told_in_words_and_by_name(cast: Cast, edited: Event, as_: As) -> None:
+    carol = as_(cast.carol)
+    page = carol.get(f"/northwind/audit?kind=request.changed&event={edited.pk}").content.decode()
+    assert '<option value="request.changed" title="request.changed" selected>Request changed</option>' in page
+    assert '<option value="audit.read" title="audit.read">Record looked at</option>' in page
+    assert '<h2 id="ev-t">Request changed</h2>' in page and "<code>request.changed</code>" in page
+
+
+def test_no_two_kinds_are_called_the_same_and_no_name_is_of_none() -> None:
+    names = list(kind_names())
+    assert len({kind_words(name).casefold() for name in names}) == len(names)
+    assert set(audit_kinds._SAID) <= set(names)
