@@ -211,8 +211,11 @@ def main() -> int:
     print("Looking for servers and a browser:", flush=True)
     if options.chaos:
         # Kills and races have the machine to themselves.
-        workers, tests = 1, ["tests/chaos", *rest]
-        jobs = [(on_sqlite(tests), ""), on_servers(tests, quiet=False)]
+        workers, tests, chromium = 1, ["tests/chaos", *rest], browser()
+        jobs = [
+            (replace(job, environment={**job.environment, "CHROMIUM": chromium}), why)
+            for job, why in ((on_sqlite(tests), ""), on_servers(tests, quiet=False))
+        ]
     else:
         # More than there are cores, since each of them waits now and then.
         workers, tests = 4, ["tests", *rest]
