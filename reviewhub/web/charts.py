@@ -32,6 +32,9 @@ class Series:
     values: Sequence[float | None]
 
 
+UNITS = {0: "", 3: " k", 6: " M", 9: " bn"}
+
+
 def plot(
     series: Sequence[Series], *, ticks: Sequence[tuple[float, str]], across: Sequence[str], says: str
 ) -> SafeString:
@@ -111,6 +114,12 @@ def count_ticks(most: float) -> list[float]:
     steps = (one * 10.0**power for power in count(-1) for one in STEPS)
     step = next(each for each in steps if each * LINES >= most)
     return [round(step * at, 1) for at in range(LINES + 1)]
+
+
+def short(number: float) -> str:
+    """A mark of an axis in few characters: from ten thousand on in thousands (k), millions (M) or thousands of those."""
+    power = next((power for power in (9, 6, 3) if number >= max(10**power, 10_000)), 0)
+    return f"{number / 10**power:g}{UNITS[power]}"
 
 
 def time_ticks(most: float) -> list[float]:

@@ -18,7 +18,7 @@ from reviewhub.insights.figures import Depth, Figures, Outcomes
 from reviewhub.insights.people import Reviewer
 from reviewhub.insights.tables import in_seconds, time_words
 from reviewhub.insights.work import Work
-from reviewhub.web.charts import Series, bars, count_ticks, plot, spark, stack, time_ticks
+from reviewhub.web.charts import Series, bars, count_ticks, plot, short, spark, stack, time_ticks
 from reviewhub.web.progress import SHORT
 
 # Colour, column and word of each outcome, in the order of the bars.
@@ -89,7 +89,7 @@ def queue_chart(hours: Sequence[Depth]) -> SafeString:
     says = f"The queue is deepest at {deepest.hour:02}:00 UTC, with {deepest.waiting:.1f} waiting on average"
     if not deepest.waiting:
         says = "Nothing waited at the end of an hour"
-    ticks = [(at, f"{at:g}") for at in count_ticks(most)]
+    ticks = [(at, short(at)) for at in count_ticks(most)]
     stacks = [[("f1", one.waiting), ("f4", one.expired)] for one in hours]
     return bars(stacks, ticks=ticks, across=["00", "06", "12", "18", "24"], says=says)
 

@@ -20,7 +20,7 @@ from reviewhub.insights.raise_alarms import raise_alarms
 from reviewhub.insights.roll_up import roll_up
 from reviewhub.reviews.models import PostReview, ReviewRequest
 from reviewhub.toolcalls.models import Decision, Grant, ToolCall
-from reviewhub.web.charts import Series, bars, count_ticks, plot, spark, stack, time_ticks
+from reviewhub.web.charts import Series, bars, count_ticks, plot, short, spark, stack, time_ticks
 from reviewhub.web.insight_asked import Choices, read
 from tests.cast import Cast
 from tests.insights.asked import final
@@ -236,3 +236,19 @@ def test_axes_hold_what_is_drawn(most: float) -> None:
         assert ticks[0] == 0 and len(ticks) == 4
     assert count_ticks(most)[-1] >= most
     assert time_ticks(most)[-1] >= most * 0.999
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (0, "0"),
+        (0.3, "0.3"),
+        (9999, "9999"),
+        (20_000, "20 k"),
+        (1.5e6, "1.5 M"),
+        (1.5e9, "1.5 bn"),
+        (2e13, "20000 bn"),
+    ],
+)
+def test_a_mark_of_an_axis_is_short_and_no_power_of_ten(number: float, said: str) -> None:
+    assert short(number) == said

@@ -155,7 +155,7 @@ def test_what_its_taker_cannot_see_to_comes_back_to_those_who_may_hand_it_on(
         as_(member("erin", workspace=cast.workspace, role=Role.REVIEWER, teams=(cast.support,))),
     )
     for row, to in zip(rows, (cast.bob, cast.alice), strict=False):
-        escalate = {"follow_up": "escalate", "to": str(to.pk)}
+        escalate = {"follow_up": "escalate", "to": str(to.pk), "note": "why: <b>"}
         assert send(carol, row, verdict="flagged", severity="low", **escalate).status_code == 302
     assert named not in text(carol, start)
     cast.bob.teams.set([cast.finance])
@@ -166,6 +166,7 @@ def test_what_its_taker_cannot_see_to_comes_back_to_those_who_may_hand_it_on(
     cast.bob.save()
     for client in (carol, erin):
         page = text(client, start)
+        assert "why: &lt;b&gt;" in page
         assert named in page and page.count(f"post-review/{rows[0].tool_call_id}") == 1
         assert f"post-review/{rows[1].tool_call_id}" not in page, "Alice can see to hers"
     assert named not in text(as_(cast.dave), start), "of another team"
