@@ -415,6 +415,8 @@
     if ((event.ctrlKey || event.metaKey) && key.toLowerCase() === "k") { event.preventDefault(); open("find"); return; }
     if ((event.ctrlKey || event.metaKey) && key === "Enter" && !$("dialog[open]")) {
       // Only what somebody is at: a page that was just opened is read first. A key that is held down counts once.
+      // On a link they are the browser's own, which opens it beside.
+      if (event.target.closest("a[href]")) return;
       const target = event.target.form || (touched ? form || opened : null);
       const button = target && ($("[data-send]", target) || (target.method === "post" && $("[type=submit]:not([name])", target)));
       if (button) event.preventDefault();

@@ -117,7 +117,7 @@ def count_ticks(most: float) -> list[float]:
 
 
 def short(number: float) -> str:
-    """A mark of an axis in few characters: from ten thousand on in thousands (k), millions (M) or thousands of those."""
+    """A mark of an axis in few characters: from ten thousand on in k, M (millions) or bn (thousands of these)."""
     power = next((power for power in (9, 6, 3) if number >= max(10**power, 10_000)), 0)
     return f"{number / 10**power:g}{UNITS[power]}"
 

@@ -105,5 +105,8 @@ def test_b33_one_approval_of_two_is_no_decision_and_no_silence(
     page = reviewer.client.get(f"/{cast.workspace.slug}/requests/{ReviewRequest.objects.get().number}")
     assert "not answered in time" in page.content.decode()
     assert "nobody answered" not in page.content.decode().lower()
+    live = f"/{cast.workspace.slug}/requests/{ReviewRequest.objects.get().number}/live"
+    banner = reviewer.client.get(f"{live}?version=1&open=1&mode=approve&typed=1").content.decode()
+    assert "It was <bdi>not answered in time</bdi>" in banner or "It was not answered in time" in banner
     said = EventPayload.objects.get(event__kind="request.decided").sentence
     assert "not answered in time" in said and "obody" not in said

@@ -213,3 +213,45 @@ def test_a_request_put_off_elsewhere_leaves_the_count_of_every_open_page(
     PersonHttp(cast.bob).post(f"/requests/{row.pk}/snooze", {"minutes": 0}).ok()
     expect(page.locator(f"#rq-{row.number} .gone-mark")).to_have_count(0)
     expect(page.locator("#top-count")).to_have_text("2")
+
+
+@pytest.mark.parametrize("mode", ["approve", "edit", "confirm"])
+def test_what_is_typed_before_the_script_is_there_decides_nothing(
+    cast: Cast, agent: AgentHttp, visit: Visit, mode: str
+) -> None:
+    row = once(ask(agent))
+    asked = "approve" if mode == "confirm" else mode
+    page = visit(cast.bob, f"/northwind/requests/{row.number}?mode={asked}", java_script_enabled=False)
+    if mode == "confirm":
+        page.locator("#decide-form [type=submit]").last.click()
+        expect(page.locator("#decide-form [name=back]")).to_be_focused()
+    for key in ("a", "Control+Enter", "y", "Space", "Enter", "Control+Enter"):
+        page.keyboard.press(key)
+    page.wait_for_load_state()
+    row.refresh_from_db()
+    assert (row.state, row.approvals) == ("pending", 0)
+
+
+def test_the_form_is_sent_as_soon_as_its_field_has_the_focus(
+    cast: Cast, agent: AgentHttp, visit: Visit
+) -> None:
+    row = ask(agent)
+    page = visit(cast.bob, f"/northwind/requests/{row.number}?mode=approve")
+    expect(page.locator("#n1")).to_be_focused()
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("button", name="Go back")).to_be_focused()
+
+
+def test_on_a_link_the_keys_that_send_are_the_browsers_own(
+    cast: Cast, agent: AgentHttp, visit: Visit
+) -> None:
+    row = ask(agent)
+    page = visit(cast.bob, f"/northwind/requests/{row.number}?mode=approve")
+    expect(page.locator("#n1")).to_be_focused()
+    page.keyboard.type("so")
+    page.get_by_role("link", name=re.compile("Run Ticket")).focus()
+    with page.context.expect_page():
+        page.keyboard.press("Control+Enter")
+    expect(page.locator("#decide-form")).to_be_visible()
+    row.refresh_from_db()
+    assert (row.state, row.approvals) == ("pending", 0)
