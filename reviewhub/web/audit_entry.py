@@ -39,6 +39,7 @@ TONES: Final = {
     "stopped": "bad",
 }
 DOORS: Final = {"page": "a page", "api": "the API", "email": "an e-mail", "schedule": "the server itself"}
+BY_HTTP: Final = ("page", "api")
 # Field → what it is called; each stands beside who and when, and is not repeated below.
 EVIDENCE: Final = {
     "digest": "Digest of the call",
@@ -111,6 +112,11 @@ class Line:
     def http_request(self) -> str:
         """The id of the HTTP request, which stands in the logs too."""
         return str(self._actor.get("http_request", ""))
+
+    @property
+    def came_by_http(self) -> bool:
+        """Whether there was an HTTP request; what an older version wrote does not say which."""
+        return self._actor.get("source") in BY_HTTP
 
     @property
     def _actor(self) -> dict[str, Any]:

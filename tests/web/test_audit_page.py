@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.db import transaction
 from django.test import Client
 
+from reviewhub.accounts.kinds import TeamMade
 from reviewhub.accounts.models import Member
 from reviewhub.audit import progress
 from reviewhub.audit.models import Event
 from reviewhub.audit.queries import kind_names
+from reviewhub.audit.record import record
+from reviewhub.core.actors import Actor
 from reviewhub.core.display.segments import plain
 from reviewhub.web import audit_kinds
 from reviewhub.web.audit_entry import Line
@@ -160,3 +164,15 @@ def test_no_two_kinds_are_called_the_same_and_no_name_is_of_none() -> None:
     names = list(kind_names())
     assert len({kind_words(name).casefold() for name in names}) == len(names)
     assert set(audit_kinds._SAID) <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("door", "words"), [("page", "<dt>HTTP request</dt>"), ("api", "not on record"), ("schedule", "")]
+)
+def test_an_entry_that_names_no_http_request_says_so(cast: Cast, as_: As, door: str, words: str) -> None:
+    """As older versions wrote them."""
+    old = Actor(kind="person", name="Mina", id=cast.carol.pk, source=door)
+    with transaction.atomic():
+        kept = record("team.made", workspace_id=cast.workspace.pk, actor=old, data=TeamMade(name="Night"))
+    page = as_(cast.carol).get(f"/northwind/audit?event={kept.id}").content.decode()
+    assert words in page and ("HTTP request" in page) is bool(words)
