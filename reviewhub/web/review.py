@@ -247,6 +247,7 @@ def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typ
         "is_open": is_open,
         "is_late": is_late,
         "can_decide": may_decide,
+        "reads_audit": allowed(caller, Action.AUDIT_READ, Target(workspace_id=caller.workspace_id)),
         "takes_answer": takes_answer,
         "unreadable": unreadable(row.branch, agent=row.agent) if is_open else "",
         "can_reveal": shown.hides and allowed(caller, Action.SECRET_REVEAL, request_target(row)),

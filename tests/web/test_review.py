@@ -606,3 +606,12 @@ def test_arguments_beyond_some_hundreds_stand_on_pages_of_their_own(cast: Cast, 
 def test_several_are_not_decided_at_once_where_one_needs_pages(cast: Cast) -> None:
     few, many = ({f"k{at}": at for at in range(count)} for count in (300, 301))
     assert rows(json.dumps(few)).is_shown_whole and not rows(json.dumps(many)).is_shown_whole
+
+
+def test_who_may_read_the_record_is_led_to_the_whole_story(cast: Cast, as_: As) -> None:
+    row = waiting(cast.support)
+    page = f"/northwind/requests/{row.number}"
+    link = f'href="/northwind/audit/runs/{row.run_id}"'
+    assert link in as_(cast.alice).get(page).content.decode()
+    assert link not in as_(cast.bob).get(page).content.decode()
+    assert as_(cast.alice).get(f"/northwind/audit/runs/{row.run_id}").status_code == 200
