@@ -200,8 +200,11 @@ def read_tree(request: Request) -> Body:
 
 def read_nothing(request: Request) -> None:
     """For what takes no body. Raises Invalid when there is one that says something, BadJson when it is no JSON."""
-    if read_tree(request).tree != {}:
-        raise Invalid.at("", "this takes no body")
+    tree = read_tree(request).tree
+    if tree == {}:
+        return
+    path = canonical.pointer([min(tree)]) if isinstance(tree, dict) else ""
+    raise Invalid.at(path, "this takes no body")
 
 
 def read(request: Request, model: type[Message]) -> Message:
