@@ -21,6 +21,7 @@ from reviewhub.insights.days import day_of
 from reviewhub.insights.figures import CUTS
 from reviewhub.insights.found import OUTCOMES, TABLES, Found
 from reviewhub.insights.models import RolledDay
+from reviewhub.insights.queue_now import queue_now
 from reviewhub.insights.tables import Table
 from reviewhub.insights.work import all_work, work
 from reviewhub.reviews.states import SEVERITIES
@@ -70,6 +71,7 @@ def insights(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         ),
         "words": charts.LEGEND,
         "time": Card(TABLES["time-to-decision"](found), charts.time_chart(found.steps)),
+        "queue_now": queue_now(caller.workspace_id, at),
         "queue": Card(TABLES["queue-by-hour"](found), charts.queue_chart(found.queue)),
         "outcomes": outcomes,
         "outcome_rows": zip(outcomes.table.rows, charts.outcome_bars(found.figures.by[by]), strict=False),

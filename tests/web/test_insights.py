@@ -43,6 +43,17 @@ def rows_of(client: Client, name: str, query: str = "") -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(answer.content.decode(), newline="")))
 
 
+def test_what_waits_now_and_what_is_overdue_is_said(cast: Cast, as_: As) -> None:
+    client = as_(cast.carol)
+    assert "Now 0 wait, 0 of them overdue." in client.get("/northwind/insights").content.decode()
+    for deadline in (TODAY - timedelta(minutes=1), TODAY + timedelta(days=1), None):
+        row = decided(cast, state="pending", by=None, waited=0)
+        ReviewRequest.objects.filter(pk=row.pk).update(deadline_at=deadline)
+    page = client.get("/northwind/insights?days=7").content.decode()
+    assert "Now 3 wait, 1 of them overdue." in page
+    assert client.get("/northwind/queue?late=1").status_code == 200
+
+
 def test_without_anything_every_card_says_so(cast: Cast, as_: As) -> None:
     page = as_(cast.carol).get("/northwind/insights").content.decode()
     for words in ("Nothing is counted yet", "Nothing was decided", "Nobody voted", "No edited call"):
