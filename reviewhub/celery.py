@@ -33,6 +33,9 @@ SWEEPS = (
     "reviewhub.audit.tasks.seal",
 )
 """What beat starts every SWEEP_SECONDS, and every worker once when it is ready."""
+HAND_OUT = "reviewhub.hosting.tasks.hand_out"
+HAND_OUT_SECONDS = 1
+"""At most so long a run lies still after its timer, or the lease of a worker that died, has run out."""
 BLOBS = "reviewhub.checkpoints.tasks.sweep_blobs"
 BLOBS_SECONDS = 60
 RESCUE = "reviewhub.hosting.tasks.rescue"
@@ -101,10 +104,11 @@ app.conf.update(
         for name in SWEEPS
     }
     | {
-        name: {"task": name, "schedule": seconds, "options": {"expires": seconds}}
+        name: {"task": name, "schedule": seconds, "options": {"expires": max(10, seconds)}}
         for name, seconds in {
             RESCUE: RESCUE_SECONDS,
             RETENTION: RETENTION_SECONDS,
+            HAND_OUT: min(HAND_OUT_SECONDS, settings.SWEEP_SECONDS),
             FIGURES: FIGURES_SECONDS,
             **({BLOBS: BLOBS_SECONDS} if settings.BLOB_STORES else {}),
         }.items()

@@ -1,6 +1,7 @@
 """Somebody said no to exactly this call: that beats a standing approval, and in the same run also a rule.
 
-Who changed it said no to it as it was. It is the same call however its numbers are written.
+Who changed it said no to it as it was, also while it waits for others. It is the same call however its numbers are
+written.
 """
 
 from __future__ import annotations
@@ -9,21 +10,23 @@ import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from django.db.models import F, Q
+from django.db.models import F, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 
 from reviewhub.accounts.models import Agent
 from reviewhub.gates.hold import hold
 from reviewhub.gates.prepare import Prepared, with_answer
+from reviewhub.reviews.asked_before import only_spelled
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.states import RequestState
 from reviewhub.runs.models import Run
+from reviewhub.toolcalls.models import CallVersion
 
-_IS_DECIDED, _WAS_CHANGED = (
-    Q(tool_call__versions__version=F("version")),
-    Q(tool_call__versions__version__lt=F("version")),
-)
-_NO = Q(_IS_DECIDED, state=RequestState.REJECTED) | Q(_WAS_CHANGED, state=RequestState.EDITED)
-_YES = Q(_IS_DECIDED, state__in=(RequestState.APPROVED, RequestState.EDITED))
+_AS_DECIDED = Q(at=F("version"))
+# Where an edit only spelled a number otherwise both versions are this call; what was decided counts.
+_WAS_CHANGED = Q(at__lt=F("version")) & ~only_spelled()
+_NO = Q(_AS_DECIDED, state=RequestState.REJECTED) | _WAS_CHANGED
+_YES = Q(_AS_DECIDED, state__in=(RequestState.APPROVED, RequestState.EDITED))
 
 
 def hold_rejected(*, run: Run, agent: Agent, prepared: Sequence[Prepared]) -> list[Prepared]:
@@ -40,24 +43,39 @@ def rejections(*, agent_id: uuid.UUID, alike: Collection[str]) -> dict[str, Revi
     """
     if not alike:
         return {}
-    rows = ReviewRequest.objects.filter(agent_id=agent_id, kind=ReviewRequest.Kind.APPROVAL)
-    name = "tool_call__versions__likeness"
-    ever = rows.filter(_NO, **{f"{name}__in": alike}).values_list(name, flat=True)
+    name = "tool_call__versions"
+    rows = ReviewRequest.objects.filter(
+        agent_id=agent_id, kind=ReviewRequest.Kind.APPROVAL, **{f"{name}__likeness__in": alike}
+    ).annotate(alike=F(f"{name}__likeness"), at=F(f"{name}__version"))
     found: dict[str, ReviewRequest] = {}
-    for one in sorted(set(ever.distinct())):
-        said = rows.filter(_NO | _YES, **{name: one}).annotate(at=F("tool_call__versions__version"))
-        # Where an edit only spelled a number otherwise both versions are this call; the one that was decided counts.
-        last = said.order_by("-decided_at", "-at")[0]
-        if last.state == RequestState.REJECTED or last.at < last.version:
+    for one in sorted(set(rows.filter(_NO).values_list("alike", flat=True).distinct())):
+        said = rows.filter(_NO | _YES, alike=one)
+        last = said.annotate(next=_next(), said_at=_said_at()).order_by("-said_at", "-at", "number").first()
+        if last is not None and (last.state == RequestState.REJECTED or last.at < last.version):
             found[one] = last
     return found
 
 
 def rejection_text(request: ReviewRequest) -> str:
-    """What was said, for people."""
-    if request.state == RequestState.EDITED:
-        return f"{request.edited_by_name} changed exactly this call (#{request.number})."
+    """What was said, for people, of a request that `rejections` found."""
+    changed_by = getattr(request, "next", None)
+    if changed_by is not None:
+        return f"{changed_by} changed exactly this call (#{request.number})."
     return f"{request.decided_by_name} rejected exactly this call (#{request.number})."
+
+
+def _next() -> Subquery:
+    """Who made the next version of the call, while the request was about it."""
+    after = CallVersion.objects.filter(tool_call=OuterRef("tool_call"), version=OuterRef("at") + 1)
+    return Subquery(after.filter(version__lte=OuterRef("version")).values("author_name"))
+
+
+def _said_at() -> Coalesce:
+    """When: an edit says no as soon as it is made, whatever becomes of the request."""
+    after = CallVersion.objects.filter(tool_call=OuterRef("tool_call"), version=OuterRef("at") + 1)
+    return Coalesce(
+        Subquery(after.filter(version__lte=OuterRef("version")).values("created_at")), F("decided_at")
+    )
 
 
 def _held(one: Prepared, run: Run, agent: Agent, said: ReviewRequest | None) -> Prepared:

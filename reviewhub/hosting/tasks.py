@@ -30,6 +30,12 @@ def sweep() -> int:
     return sweeping.sweep()
 
 
+@shared_task(name="reviewhub.hosting.tasks.hand_out")
+def hand_out() -> int:
+    """Hands out wakings whose time has just come, or whose worker has just been given up."""
+    return sweeping.hand_out()
+
+
 @shared_task(name="reviewhub.hosting.tasks.rescue")
 def rescue() -> int:
     """Wakes branches that nothing else would."""

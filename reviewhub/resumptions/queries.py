@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import F, Prefetch, Q, QuerySet
 
 from reviewhub.accounts.models import AgentKey
-from reviewhub.core.clock import DbNow
+from reviewhub.core.clock import DbNow, now
 from reviewhub.core.rows import one_or_none
 from reviewhub.resumptions.models import Failure, Resumption
 from reviewhub.resumptions.states import ResumptionState
@@ -48,6 +48,15 @@ def claimable() -> QuerySet[Resumption]:
         kind="hosted",
         branch__is_halted=False,
     ).order_by("due_at", "id")
+
+
+def claimable_just_now(within: timedelta) -> QuerySet[Resumption]:
+    """Of these the ones that nobody was told of: their timer, or the lease of their worker, has run out just now."""
+    since = now() - within
+    late = Q(due_at__gt=since) & Q(due_at__gt=F("created_at") + timedelta(seconds=1))
+    return claimable().filter(
+        Q(late, state=ResumptionState.QUEUED) | Q(state=ResumptionState.CLAIMED, lease_until__gt=since)
+    )
 
 
 def failures_of(run_id: uuid.UUID, *, most: int) -> list[Failure]:

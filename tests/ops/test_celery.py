@@ -12,13 +12,19 @@ from reviewhub.celery import SWEEPS, app
 
 def test_every_sweep_is_a_task() -> None:
     app.loader.import_default_modules()
-    assert set(SWEEPS) <= set(app.tasks)
+    assert set(SWEEPS) | set(app.conf.beat_schedule) <= set(app.tasks)
 
 
 def test_a_lost_worker_loses_no_message_and_messages_are_json() -> None:
     assert app.conf.task_acks_late and app.conf.task_reject_on_worker_lost
     assert app.conf.worker_prefetch_multiplier == 1
     assert app.conf.accept_content == ["json"] and app.conf.task_serializer == "json"
+
+
+def test_a_run_whose_worker_died_is_handed_out_within_a_second_after_its_lease() -> None:
+    entry = app.conf.beat_schedule["reviewhub.hosting.tasks.hand_out"]
+    assert entry["schedule"] <= 1
+    assert entry["options"]["expires"] >= 10, "a broker that is slow for a moment loses no sweep"
 
 
 @pytest.mark.django_db(transaction=True)

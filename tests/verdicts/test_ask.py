@@ -128,9 +128,18 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Location", "/passed")
             self.end_headers()
             return
-        self.send_response(500 if what == "broken" else 200)
+        numbers = {
+            "broken": 500,
+            "created": 201,
+            "accepted": 202,
+            "another": 203,
+            "nothing": 204,
+            "part": 206,
+        }
+        self.send_response(numbers.get(what, 200))
         self.end_headers()
         answers = {
+            **dict.fromkeys(("created", "accepted", "another", "nothing", "part"), '{"passed":true}'),
             "passed": '{"passed":true,"detail":"fits"}',
             "failed": '{"passed":false,"contradicts":"few"}',
             "twice": '{"passed":false,"passed":true}',
@@ -175,6 +184,11 @@ def port() -> Iterator[int]:
         ("passed", "passed", "fits"),
         ("failed", "failed", ""),
         ("redirect", "error", "It answered with a redirect, which is not followed."),
+        ("created", "passed", ""),
+        ("accepted", "error", "It answered with the status 202."),
+        ("another", "error", "It answered with the status 203."),
+        ("nothing", "error", "It answered with the status 204."),
+        ("part", "error", "It answered with the status 206."),
         ("broken", "error", "It answered with the status 500."),
         ("odd", "error", "Its answer does not say whether it passed."),
         ("huge", "error", "Its answer has more than 64000 bytes."),

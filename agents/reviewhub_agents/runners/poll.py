@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 from uuid import UUID
@@ -15,6 +16,7 @@ from reviewhub_agents import wire
 from reviewhub_agents.client import Client
 from reviewhub_agents.runners.http import HttpStore
 from reviewhub_agents.runtime import Ending, Fenced, Graph, run
+from reviewhub_agents.runtime.pulse import BEATS, next_beat
 
 S = TypeVar("S", bound=BaseModel)
 logger = logging.getLogger(__name__)
@@ -62,20 +64,28 @@ def go_on(client: Client, graph: Graph[S], *, wait: float = 30.0, owner: str = "
 @contextmanager
 def _beating(store: HttpStore) -> Iterator[None]:
     stop = threading.Event()
-
-    def beat() -> None:
-        while not stop.wait(BEAT_SECONDS):
-            try:
-                store.heartbeat()
-            except Fenced:
-                return
-            except Exception:
-                logger.warning("no heartbeat", exc_info=True)
-
-    thread = threading.Thread(target=beat, daemon=True)
+    thread = threading.Thread(target=_beat, args=(store.heartbeat, stop), daemon=True)
     thread.start()
     try:
         yield
     finally:
         stop.set()
         thread.join()
+
+
+def _beat(heartbeat: Callable[[], None], stop: threading.Event) -> None:
+    failed = 0
+    while not stop.wait(_pause(failed)):
+        try:
+            heartbeat()
+            failed = 0
+        except Fenced:
+            return
+        except Exception:
+            failed += 1
+            logger.warning("no heartbeat, trying again", exc_info=True)
+
+
+def _pause(failed: int) -> float:
+    # Chance and no secret: it only spreads the tries.
+    return next_beat(lease=BEATS * BEAT_SECONDS, failed=failed, draw=random.random())  # noqa: S311
