@@ -8,8 +8,9 @@ import pytest
 
 from reviewhub.live.hub import Hub
 from reviewhub.live.steps import LOOK_SECONDS, Steps
+from reviewhub.runs.models import Branch
 from tests.cast import make_cast
-from tests.driver import agent_of
+from tests.driver import agent_of, call
 
 pytestmark = pytest.mark.django_db
 
@@ -39,6 +40,27 @@ def test_a_mark_and_a_checkpoint_are_told_once() -> None:
     assert steps.look([run, other]) == [], "not more often than the database bears"
     assert told(run, other) == [run], "and what was passed over is told the next time"
     assert told() == []
+
+
+def test_what_becomes_of_a_child_run_is_told_to_who_looks_at_its_parent() -> None:
+    agent = agent_of(make_cast().support)
+    started = agent.run()
+    run, branch = UUID(started["id"]), started["branches"][0]["id"]
+    now = [0.0]
+    steps = Steps(clock=lambda: now[0])
+
+    def told(*watched: UUID) -> list[UUID | None]:
+        now[0] += LOOK_SECONDS
+        return [hint.run_id for hint in steps.look(watched)]
+
+    assert told(run) == []
+    child = agent.post(f"/branches/{branch}/children", {"key": "k", "graph": "reader"}).ok()
+    assert told(run) == [run]
+    agent.pause(child["run"], call()).ok(201)
+    assert told(run) == [run], "it waits for people"
+    assert told(run) == []
+    Branch.objects.filter(pk=child["branch"]).update(state="cancelled")
+    assert told(run, UUID(child["run"])) == [run]
 
 
 async def test_only_followed_runs_are_asked_about() -> None:
