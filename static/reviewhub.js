@@ -296,8 +296,6 @@
         told.content.querySelectorAll("#fresh-rows > .row").forEach((row) => { if (document.getElementById(row.id)) row.remove(); });
         return told.innerHTML;
       },
-      // Told twice in a row, the page asks twice: the first answer belongs to a mark that the second one replaced.
-      onEvent: (name, event) => name !== "htmx:beforeSwap" || event.detail.elt.isConnected,
     });
     body.addEventListener("htmx:wsOpen", () => { downAt = 0; clearInterval(poll); poll = 0; state("", "Live"); });
     body.addEventListener("htmx:wsClose", () => {
@@ -307,7 +305,7 @@
     });
     // A page that is told to look again says what it shows, so that the answer can say what changed.
     body.addEventListener("htmx:configRequest", (event) => {
-      if (event.target.id !== "live-poke") return;
+      if (event.target.id !== "live-look") return;
       Object.assign(event.detail.parameters, $("#state")?.dataset, form
         ? { version: form.dataset.version || "", open: "1", mode: form.elements.type?.value || "", answer: $("#answer")?.dataset.answer || "" }
         : $("#decide") && { reads: "1" });
@@ -333,8 +331,17 @@
       countViews();
       tick();
     };
-    body.addEventListener("htmx:wsAfterMessage", heard);
-    body.addEventListener("htmx:afterRequest", (event) => { if (event.detail.requestConfig?.elt.id === "live-poke") heard(); });
+    // One question at a time: what the page is told meanwhile, however often, is one more question after its answer.
+    let isAsking = false;
+    const look = () => {
+      const path = $("#live-poke")?.dataset.path;
+      if (!path || isAsking) return;
+      isAsking = true;
+      delete $("#live-poke").dataset.path;
+      const done = () => { isAsking = false; heard(); look(); };
+      window.htmx.ajax("GET", path, { source: "#live-look", swap: "none" }).then(done, done);
+    };
+    body.addEventListener("htmx:wsAfterMessage", () => { heard(); look(); });
     // What is being typed into, or has focus, is never replaced.
     body.addEventListener("htmx:oobBeforeSwap", (event) => {
       const target = event.detail.target;

@@ -83,15 +83,10 @@ def queue_reload(caller: MemberCaller) -> str:
 
 
 def look_again(path: str, *, since: int) -> str:
-    """Tells the page to ask `path` for the parts that changed.
-
-    The next poke replaces this one while its answer may be on the way, so it names the extension itself.
-    """
-    return format_html(
-        '<div id="live-poke" hx-swap-oob="true" hx-ext="known" hx-get="{}" hx-trigger="load" hx-swap="none" hidden>'
-        "</div>",
-        path,
-    ) + mark(since=since, pending="")
+    """Tells the page to ask `path` for the parts that changed: at once, or when its last question is answered."""
+    return format_html('<div id="live-poke" hx-swap-oob="true" data-path="{}" hidden></div>', path) + mark(
+        since=since, pending=""
+    )
 
 
 def mark(*, since: int, pending: str, reload: bool = False) -> str:

@@ -34,7 +34,7 @@ from reviewhub.toolcalls.models import ToolCall
 from tests.chaos import recorded
 
 LEASE_SECONDS = 3
-GRAPHS = {"recorded": "tests.chaos.recorded:recorded"}
+GRAPHS = {"recorded": "tests.chaos.recorded:recorded", "slow": "tests.chaos.slow:slow"}
 """Agents that only the tests host."""
 _server = multiprocessing.get_context("forkserver")
 _server.set_forkserver_preload(["pytest", "tests.chaos.stage", __name__])
