@@ -98,7 +98,7 @@ async def waits(work: Work, run: ToolRun) -> str:
 
 def _asks(state: Shift) -> list[Ask]:
     given = {"seconds": state.seconds, "how": state.how}
-    return [Ask(state.tool, {"number": number, **given}) for number in range(state.calls)]
+    return [Ask(tool=state.tool, arguments={"number": number, **given}) for number in range(state.calls)]
 
 
 @slow.step(to=[END])

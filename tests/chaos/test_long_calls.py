@@ -86,7 +86,9 @@ def test_b15_nobody_takes_a_long_call_from_a_worker_that_lives(crew: Crew, given
     many = given.get("calls", 1)
     assert len(lines("starts")) == many
     assert len(set(lines("effects"))) == len(lines("effects")) == many
-    assert (Attempt.objects.count(), ReviewRequest.objects.count()) == (many, 0)
+    # Where the machine stands still for a lease people may be asked; nobody starts it again, its word ends that.
+    assert Attempt.objects.count() == many
+    assert not ReviewRequest.objects.filter(state="pending").exists()
     assert set(ToolCall.objects.values_list("state", flat=True)) == {"succeeded"}
 
 
