@@ -69,6 +69,7 @@ def _work(work: Work, run: ToolRun) -> str:
     return run.idempotency_key
 
 
+@below.tool("slow.once", effect="once")
 @slow.tool("slow.once", effect="once")
 def once(work: Work, run: ToolRun) -> str:
     """Must not happen twice; the effect comes at the end, `late` at the beginning."""
