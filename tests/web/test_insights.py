@@ -120,9 +120,10 @@ def test_last_month_is_the_calendar_month_before_this_one(
 
 
 def test_last_month_can_be_chosen_and_its_files_hold_the_same_days(cast: Cast, as_: As) -> None:
-    last = TODAY.replace(day=1) - timedelta(days=1)
+    today = datetime.now(UTC)
+    last = today.replace(day=1) - timedelta(days=1)
     decided(cast, at=last.replace(hour=12), tool="mail.send")
-    decided(cast, at=TODAY.replace(hour=0, minute=0, second=0))
+    decided(cast, at=today.replace(hour=0, minute=0, second=0))
     roll_up()
     client = as_(cast.carol)
     assert '<a href="?month=last">Last month</a>' in client.get("/northwind/insights").content.decode()
