@@ -10,6 +10,7 @@ from reviewhub.insights.afterwards import still_open
 from reviewhub.insights.figures import Asked, Outcomes
 from reviewhub.insights.found import FILED, TABLES, Found
 from reviewhub.insights.models import RolledDay
+from reviewhub.insights.queue_now import queue_now
 from reviewhub.insights.tables import OUTCOME, Table, outcome_row
 
 NO_RULE = "-"
@@ -18,7 +19,8 @@ NO_RULE = "-"
 
 def insights_out(found: Found) -> wire.InsightsOut:
     """Everything that the page can show of these days."""
-    asked, waiting, troubles = found.asked, still_open(found.asked.workspace_id), found.troubles(FILED)
+    asked, later, troubles = found.asked, still_open(found.asked.workspace_id), found.troubles(FILED)
+    queue = queue_now(asked.workspace_id, found.at)
     rolled = RolledDay.objects.order_by("-day").first()
     return wire.InsightsOut(
         since=asked.first.isoformat(),
@@ -26,8 +28,10 @@ def insights_out(found: Found) -> wire.InsightsOut:
         narrowed_to=_narrowed_to(asked),
         total=_outcome(found.figures.total),
         before=_outcome(found.figures.before),
-        open_looks=waiting.looks,
-        open_follow_ups=waiting.follow_ups,
+        waiting=queue.waiting,
+        overdue=queue.overdue,
+        open_looks=later.looks,
+        open_follow_ups=later.follow_ups,
         unapproved=troubles.unapproved.many,
         unused=troubles.unused.many,
         unknown=troubles.unknown_many,

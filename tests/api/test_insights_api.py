@@ -12,9 +12,11 @@ from django.test import Client
 
 from reviewhub.insights.found import TABLES
 from reviewhub.insights.roll_up import roll_up
+from reviewhub.reviews.models import ReviewRequest
 from tests.cast import Cast
 from tests.driver import PersonHttp
 from tests.insights.asked import final
+from tests.web.make import waiting
 
 pytestmark = pytest.mark.django_db
 AT = datetime.now(UTC) - timedelta(hours=30)
@@ -64,6 +66,16 @@ def test_it_is_narrowed_as_the_page_is(carol: PersonHttp, query: str, ended: int
     assert found["total"]["ended"] == ended
     given = dict(part.split("=") for part in query.split("&") if part)
     assert found["narrowed_to"] == {k: v for k, v in given.items() if k not in ("days", "since", "until")}
+
+
+def test_what_waits_now_and_what_is_overdue(cast: Cast, carol: PersonHttp) -> None:
+    assert (carol.get("/insights").ok()["waiting"], carol.get("/insights").ok()["overdue"]) == (0, 0)
+    for late in (-1, 1, None):
+        row = waiting(cast.support)
+        deadline = None if late is None else datetime.now(UTC) + timedelta(hours=late)
+        ReviewRequest.objects.filter(pk=row.pk).update(deadline_at=deadline)
+    found = carol.get("/insights?tool=mail.send").ok()
+    assert (found["waiting"], found["overdue"]) == (3, 1), "of the whole workspace, whatever is asked for"
 
 
 def test_the_last_month_is_the_calendar_s(carol: PersonHttp) -> None:

@@ -36,9 +36,10 @@ class InsightsOut(Wire):
     """`GET /insights`: of the days from `since` to `until`, both with it.
 
     `total` is all of them as one row of outcomes, `before` the same of as many days before. `tables` are those of the
-    page by the names of its files, with all their rows. `open_looks` and `open_follow_ups` wait now, `unapproved`,
-    `unused` and `unknown` are how many calls `needs-a-look` is about (10000 is that or more). `counted_until` is when
-    days were last counted.
+    page by the names of its files, with all their rows. `waiting` is how many requests wait now, in the whole
+    workspace, and `overdue` how many of those are past their deadline (10000 is that or more). `open_looks` and
+    `open_follow_ups` wait now, `unapproved`, `unused` and `unknown` are how many calls `needs-a-look` is about (10000
+    is that or more). `counted_until` is when days were last counted.
     """
 
     since: Day
@@ -46,6 +47,8 @@ class InsightsOut(Wire):
     narrowed_to: NarrowedTo
     total: JsonObject
     before: JsonObject
+    waiting: Count
+    overdue: Count
     open_looks: Count
     open_follow_ups: Count
     unapproved: Count
