@@ -19,7 +19,8 @@ from reviewhub.gates.hold import hold
 from reviewhub.gates.kinds import CallDenied
 from reviewhub.gates.let_stand import lapsed
 from reviewhub.gates.unknown import open_unknown
-from reviewhub.gates.within_limits import start_within, take, weighed_now
+from reviewhub.gates.within_limits import start_within, take
+from reviewhub.limits.by_now import weighed_now
 from reviewhub.policies.evaluate import Resolved
 from reviewhub.reviews.asked import approval
 from reviewhub.reviews.models import ReviewRequest

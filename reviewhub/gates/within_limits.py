@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from reviewhub.accounts.models import Agent
 from reviewhub.core.clock import now
 from reviewhub.gates.prepare import Prepared, with_answer
+from reviewhub.limits.by_now import Weighed
 from reviewhub.limits.weigh import Weighing, reserve, weigh
-from reviewhub.policies.evaluate import in_force
 from reviewhub.runs.models import Run
-from reviewhub.toolcalls.ahead import Ahead
 from reviewhub.toolcalls.models import ToolCall
-from reviewhub.toolcalls.today import Today, today
-
-
-@dataclass(frozen=True, kw_only=True)
-class Weighed:
-    """A call as policy with its limits sees it now, and what it is to take of them."""
-
-    found: Today
-    weighing: Weighing
 
 
 def within_limits(
@@ -53,19 +42,6 @@ def take_all(*, calls: Sequence[ToolCall], weighings: Sequence[Weighing]) -> Non
     at = now()
     for call, one in zip(calls, weighings, strict=True):
         reserve(call=call, takes=one.started, at=at)
-
-
-def weighed_now(call: ToolCall, ahead: Ahead | None = None) -> Weighed:
-    """What policy with its limits says now to the current version of a locked call; `ahead` was read of it before."""
-    found = today(call, ahead)
-    (weighing,) = weigh(
-        agent=call.agent,
-        environment=call.run.environment,
-        calls=[(found.facts, found.answer)],
-        policy=in_force(call.workspace_id).policy,
-        again=call.pk,
-    )
-    return Weighed(found=replace(found, answer=weighing.answer), weighing=weighing)
 
 
 def start_within(call: ToolCall, weighed: Weighed) -> None:

@@ -27,8 +27,9 @@ from reviewhub.core.idempotency import answered, claim
 from reviewhub.core.text import check_text
 from reviewhub.policies.rules import Verdict
 from reviewhub.reviews import edit as edits
-from reviewhub.reviews.assurance import check_answer, check_before, lets_run
+from reviewhub.reviews.assurance import APPROVING, check_answer, check_before, lets_run
 from reviewhub.reviews.conclude import CALL_STATE, conclude
+from reviewhub.reviews.denied_now import check_not_denied
 from reviewhub.reviews.errors import Expired, NotAllowedHere, NotEligible, NotYours
 from reviewhub.reviews.holder import holder
 from reviewhub.reviews.involved import involved
@@ -72,6 +73,7 @@ def decide(
     Raises:
         Changed, AlreadyDecided, Expired: somebody or something was first, and nothing happened.
         NotAnyMore: the person was disabled, or is in no team of the request any more.
+        DeniedByNow: an approval of what policy denies by now.
         NotYours: somebody else has claimed the request.
         NotEligible: four-eyes bars this person, or their team is not asked, or not yet.
         SignInAgain: the requirement wants the password once more.
@@ -158,6 +160,10 @@ def _decide(
         check_before(row, stored.requirement, body, actor, is_together=is_together)
         stored, turn = edits.apply(locked=locked, edit=prepared.edit, member=member, actor=actor), 0
         so_far, sits = [], seating(stored=stored, member=member)
+    if body.type in APPROVING:
+        check_not_denied(
+            locked.call, prepared.ahead if prepared.edit is None else prepared.edit.ahead(locked.call)
+        )
     check_answer(row, stored.requirement, body, actor, is_together=is_together)
     place = _place(locked, stored, sits)
     voted = vote(locked=locked, member=member, body=body, place=place, so_far=so_far, actor=actor)

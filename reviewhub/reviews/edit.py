@@ -21,7 +21,7 @@ from reviewhub.core.limits import read_arguments
 from reviewhub.limits.weigh import look, reserve, weigh
 from reviewhub.policies.arguments import Arguments, same_at
 from reviewhub.policies.evaluate import CallFacts, Resolved, call_of, evaluate, in_force
-from reviewhub.policies.facts import call_facts, facts_of_tool
+from reviewhub.policies.facts import Checked, call_facts, facts_of_tool
 from reviewhub.policies.queries import current_number
 from reviewhub.policies.requirement import Requirement
 from reviewhub.reviews.asked import approval, risk
@@ -36,6 +36,7 @@ from reviewhub.reviews.share import share
 from reviewhub.reviews.tell_undecided import tell_undecided
 from reviewhub.reviews.turn import tell
 from reviewhub.runs.note import note_more
+from reviewhub.toolcalls.ahead import Ahead
 from reviewhub.toolcalls.claims import failed_checks
 from reviewhub.toolcalls.likeness import likeness_of
 from reviewhub.toolcalls.models import CallVersion, ToolCall
@@ -75,6 +76,16 @@ class Edit:
     first: Arguments
     """As the agent proposed them."""
     new: Arguments
+
+    def ahead(self, call: ToolCall) -> Ahead:
+        """The edited version as what was read of it beforehand, once it is the call's."""
+        return Ahead(
+            version=call.version,
+            schema=self.tool.schema,
+            arguments=self.arguments,
+            tree=self.facts.tree,
+            by_schema=Checked(problem=self.facts.schema_problem),
+        )
 
 
 def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:

@@ -73,6 +73,12 @@ class NotAllowedHere(Invalid):
     """This kind of decision is not allowed for this request."""
 
 
+class DeniedByNow(Conflict):
+    """Policy denies this call by now; no approval of it is taken."""
+
+    code = "policy_changed"
+
+
 class DeniedByPolicy(Invalid):
     """Policy denies the call with these arguments; the request is unchanged."""
 

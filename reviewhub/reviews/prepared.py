@@ -9,6 +9,7 @@ from reviewhub_agents import canonical, wire
 
 from reviewhub.core.display.masking import masked_tree
 from reviewhub.reviews import edit as edits
+from reviewhub.reviews.denied_now import may_be_denied
 from reviewhub.reviews.present import Reading, for_people
 from reviewhub.reviews.rules import FIRST_VERSION
 from reviewhub.toolcalls.ahead import Ahead, read_ahead
@@ -26,7 +27,8 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """The edit, if the answer is one; else the current version, read and (where it is to be remembered) checked."""
+    """The edit, if the answer is one; else the current version, read and, where it is to be remembered or where policy
+    may deny it by now, checked."""
 
     edit: edits.Edit | None = None
     ahead: Ahead | None = None
@@ -48,8 +50,11 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Prepared:
         return Prepared(edit=edit, shown=shown)
     if body.type is not wire.Verdict.APPROVE and body.version == FIRST_VERSION:
         return Prepared()
-    call_id = ToolCall.objects.filter(requests=request_id).values_list("pk", flat=True).first()
-    ahead = read_ahead(call_id, checks=body.remember is not None) if call_id is not None else None
+    call = ToolCall.objects.only("workspace", "tool_name").filter(requests=request_id).first()
+    if call is None:
+        return Prepared()
+    checks = body.remember is not None or (body.type is wire.Verdict.APPROVE and may_be_denied(call))
+    ahead = read_ahead(call.pk, checks=checks)
     if ahead is None:
         return Prepared()
     masked = masked_tree(ahead.tree, ahead.schema)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from reviewhub.policies.evaluate import CallFacts, Resolved, evaluate
+from reviewhub.policies.evaluate import CallFacts, InForce, Resolved, evaluate
 from reviewhub.policies.facts import call_facts
 from reviewhub.toolcalls.ahead import Ahead
 from reviewhub.toolcalls.claims import failed_checks
@@ -25,8 +25,13 @@ class Today:
     answer: Resolved
 
 
-def today(call: ToolCall, ahead: Ahead | None = None) -> Today:
-    """What policy says now to the call's current version; `ahead` is what was read of it before it was locked."""
+def today(call: ToolCall, ahead: Ahead | None = None, *, by: InForce | None = None) -> Today:
+    """What policy says now to the call's current version.
+
+    Args:
+        ahead: what was read of it before it was locked.
+        by: the policy in force, where the caller has just looked.
+    """
     tool = Tool.objects.get(agent_id=call.agent_id, name=call.tool_name)
     if ahead is not None and ahead.version != call.version:
         ahead = None
@@ -49,6 +54,10 @@ def today(call: ToolCall, ahead: Ahead | None = None) -> Today:
         # The schema changed since the decision: what no longer fits it is held, as what cannot be checked.
         facts = replace(facts, schema_problem=known.errors[0]["message"])
     (answer,) = evaluate(
-        workspace_id=call.workspace_id, agent=call.agent, environment=call.run.environment, calls=[facts]
+        workspace_id=call.workspace_id,
+        agent=call.agent,
+        environment=call.run.environment,
+        calls=[facts],
+        now=by,
     )
     return Today(tool=tool, arguments=arguments, facts=facts, answer=answer)

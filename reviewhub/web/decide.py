@@ -43,6 +43,7 @@ from reviewhub.reviews.targets import request_target
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.answer_form import NotSent, check, read
 from reviewhub.web.confirm import Confirmation, confirmation
+from reviewhub.web.denied import check_not_denied
 from reviewhub.web.evidence import Evidence, evidence
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.render import show
@@ -90,6 +91,8 @@ def decide(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
         if not _is_repeat(caller, row, body):
             check_open(row)
             check_shown(row, version=body.version, digest=body.digest)
+            if body.type is wire.Verdict.APPROVE:
+                check_not_denied(row, shown)
             _take(request, caller, row)
             _password(request, caller, row, shown, body)
             if given.get("preview"):

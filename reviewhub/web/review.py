@@ -39,6 +39,7 @@ from reviewhub.web.access import actor, page
 from reviewhub.web.beside import beside
 from reviewhub.web.called import outcome
 from reviewhub.web.confirm import Confirmation
+from reviewhub.web.denied import denied
 from reviewhub.web.evidence import Evidence, evidence
 from reviewhub.web.field import Field, escaped
 from reviewhub.web.policy_conditions import TESTS
@@ -238,6 +239,7 @@ def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typ
     )
     voted = _has_approved(caller, row, shown)
     takes_answer = is_open and not is_late and may_decide
+    by_now = denied(row, shown)
     return {
         "row": row,
         "line": Row(row, at, caller, lookers([row.pk], but=caller.member).get(row.pk, ())),
@@ -249,6 +251,8 @@ def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typ
         "can_decide": may_decide,
         "reads_audit": allowed(caller, Action.AUDIT_READ, Target(workspace_id=caller.workspace_id)),
         "takes_answer": takes_answer,
+        "denied": by_now,
+        "takes_edit": "edit" in modes,
         "unreadable": unreadable(row.branch, agent=row.agent) if is_open else "",
         "can_reveal": shown.hides and allowed(caller, Action.SECRET_REVEAL, request_target(row)),
         "signoff": signoff,
@@ -263,7 +267,7 @@ def _context(request: HttpRequest, caller: MemberCaller, row: ReviewRequest, typ
         "raw_text": escaped(raw_text(shown.text, shown.secret_paths)) if typed.as_json else "",
         "key": uuid.uuid4(),
         "voted": voted,
-        "answer_state": _answer_state(row, signoff, voted=voted),
+        "answer_state": _answer_state(row, signoff, voted=voted, is_denied=by_now is not None),
         "missing": max(0, row.approvals_needed - row.approvals),
         "edits": shown.edits(),
         "claim": holder(row),
@@ -326,9 +330,9 @@ def _handing(row: ReviewRequest, shown: Evidence, caller: MemberCaller, at: date
     }
 
 
-def _answer_state(row: ReviewRequest, signoff: SignOff, *, voted: bool) -> str:
+def _answer_state(row: ReviewRequest, signoff: SignOff, *, voted: bool, is_denied: bool) -> str:
     """All that the form says beside what is typed: it changes when votes do, and when the reader's turn comes."""
-    barred = signoff.barred.code if signoff.barred else "free"
+    barred = signoff.barred.code if signoff.barred else "denied" if is_denied else "free"
     return f"{barred}-{int(voted)}-{row.approvals}-{signoff.with_yours}-{row.approvals_needed}"
 
 
