@@ -83,8 +83,10 @@ def time_chart(steps: Sequence[tuple[date, Outcomes]]) -> SafeString:
 
 
 def queue_chart(hours: Sequence[Depth]) -> SafeString:
-    """Waiting and expired by the hour of the day."""
+    """Waiting and expired by the hour of the day; nothing when there was neither."""
     most = max(one.waiting + one.expired for one in hours)
+    if not most:
+        return SafeString("")
     deepest = max(hours, key=lambda one: one.waiting)
     says = f"The queue is deepest at {deepest.hour:02}:00 UTC, with {deepest.waiting:.1f} waiting on average"
     if not deepest.waiting:
