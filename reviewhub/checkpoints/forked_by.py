@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from uuid import UUID
+
+from django.db.models import Q
 
 from reviewhub.audit.models import Event
 from reviewhub.checkpoints.history import origin
@@ -15,12 +17,16 @@ def forked_by(branch: Branch) -> frozenset[UUID]:
 
     By the record, which names who it was for good.
     """
-    forked = Event.objects.filter(
-        workspace_id=branch.workspace_id,
-        subject_id__in=list(_line(branch)),
-        kind="checkpoint.forked",
-        actor_kind="person",
-    )
+    return _forked(Q(workspace_id=branch.workspace_id, subject_id__in=list(_line(branch))))
+
+
+def forked_in(runs: Collection[UUID]) -> frozenset[UUID]:
+    """The people who forked or rewrote any branch of these runs."""
+    return _forked(Q(run_id__in=runs)) if runs else frozenset()
+
+
+def _forked(where: Q) -> frozenset[UUID]:
+    forked = Event.objects.filter(where, kind="checkpoint.forked", actor_kind="person")
     return frozenset(who for who in forked.values_list("actor_id", flat=True) if who is not None)
 
 

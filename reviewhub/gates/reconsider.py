@@ -30,6 +30,7 @@ from reviewhub.toolcalls.models import Grant, ToolCall
 from reviewhub.toolcalls.queries import equal_elsewhere
 from reviewhub.toolcalls.settle import Answer, decide_row
 from reviewhub.toolcalls.states import CALL_EDGES, GRANT_EDGES, CallState, GrantState
+from reviewhub.toolcalls.today import Today
 from reviewhub.tools.models import Effect
 from reviewhub.tools.shown import shown
 
@@ -74,7 +75,8 @@ def reconsider(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError 
     """A refusal when policy is stricter now than when the grant was given.
 
     Denied now: the grant is revoked and the call denied, whoever allowed it. Held now: a grant by policy is asked
-    again, unless the standing approval that gave it still holds; a grant by people stands.
+    again, unless the standing approval that gave it still holds, and one by silence, unless silence still lets it run;
+    a grant by people stands.
     """
     weighed = weighed_now(locked.call, locked.ahead)
     found = weighed.found
@@ -82,7 +84,7 @@ def reconsider(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError 
         move(grant, to=GrantState.REVOKED, table=GRANT_EDGES)
         _deny(locked, found.answer)
         return PolicyChanged(f"Policy denies this call by now. {found.answer.text}")
-    why = lapsed(locked, found) if found.answer.action == "require" and grant.by_policy else None
+    why = _lapse(locked, grant, found)
     if why is not None:
         move(grant, to=GrantState.REVOKED, table=GRANT_EDGES)
         reask(locked=locked, because=_by_now(why), actor=actor)
@@ -103,7 +105,7 @@ def once_more(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError |
     if has_failed and answer.layer == "limit":
         why = f"This tool call failed and cannot be tried again just now. {answer.text}"
         return NotAllowed(why, state=call.state)
-    lapse = lapsed(locked, weighed.found) if answer.action == "require" and grant.by_policy else None
+    lapse = _lapse(locked, grant, weighed.found)
     is_held = lapse is not None
     if answer.action != "deny" and not is_held:
         start_within(call, weighed)
@@ -120,6 +122,19 @@ def once_more(*, locked: Locked, grant: Grant, actor: Actor) -> ReviewHubError |
     else:
         _deny(locked, answer)
     return PolicyChanged(because)
+
+
+def _lapse(locked: Locked, grant: Grant, found: Today) -> str | None:
+    """Why a grant that nobody gave lapses where policy asks for an approval today, in words (maybe none); None where it
+    stands, or people gave it."""
+    needed = found.answer.requirement
+    if found.answer.action != "require" or needed is None:
+        return None
+    if grant.by_policy:
+        return lapsed(locked, found)
+    if grant.decision.type != "expire" or needed.on_timeout == "allow":
+        return None
+    return "Nobody answered in time, and that is no yes any more."
 
 
 def _by_now(why: str) -> str:

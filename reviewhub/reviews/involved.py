@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from html import unescape
 from urllib.parse import unquote
 from uuid import UUID
 
@@ -11,10 +13,12 @@ from django.db.models import Exists, OuterRef, Q
 
 from reviewhub.accounts.models import AgentKey, Member
 from reviewhub.audit.models import Event
-from reviewhub.checkpoints.forked_by import forked_by
+from reviewhub.checkpoints.forked_by import forked_by, forked_in
+from reviewhub.policies.names import fold_look
 from reviewhub.policies.requirement import Requirement
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.rules import Involved
+from reviewhub.runs.above import with_those_above
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import CallVersion
 
@@ -22,22 +26,23 @@ _EDGE = r"""[\s<>(),;:"'\[\]]"""
 
 
 def involved(row: ReviewRequest, required: Requirement) -> Involved:
-    """The people behind a request's run, agent and its keys, and all who edited what it is about now.
+    """The people behind a request's run and those above it, its agent and its keys, and all who edited what it is
+    about now.
 
     Nobody, where four eyes are not required: then nothing asks for them.
     """
     if not required.four_eyes:
         return Involved()
-    run, agent = row.run, row.agent
+    agent, runs = row.agent, with_those_above(row.run)
     editors = CallVersion.objects.filter(
         tool_call_id=row.tool_call_id, version__lte=row.version, author_kind="person"
     ).values_list("author_id", flat=True)
     return Involved(
-        run_started_by=run.started_by_id,
+        runs_started_by=frozenset(run.started_by_id for run in runs if run.started_by_id is not None),
         agent_owned_by=agent.owner_id,
-        keys_made_by=_keys_made_by(run),
-        acts_for=_acts_for(run),
-        forked_by=forked_by(row.branch),
+        keys_made_by=_keys_made_by(agent.pk, runs),
+        acts_for=_acts_for(row.workspace_id, runs),
+        forked_by=forked_by(row.branch) | forked_in(_said_to_be_above(runs)),
         edited_by=frozenset(editor for editor in editors if editor is not None),
     )
 
@@ -45,14 +50,24 @@ def involved(row: ReviewRequest, required: Requirement) -> Involved:
 def names(text: str, address: str) -> bool:
     """Whether a text that an agent wrote names an e-mail address, or an id, however it spells it.
 
-    In wide letters, with a name, quoted, escaped as in a URL, after a sign: as long as it is no part of a longer one.
+    In wide letters or in such that look like them, with a name, quoted, escaped as in a URL or a page, after a sign: as
+    long as it is no part of a longer one.
     """
-    whole = rf"(?<![\w.%+-]){re.escape(_plain(address))}(?![\w-]|\.\w)"
-    return re.search(whole, _plain(text)) is not None
+    return any(_stands_in(fold(address), fold(text)) for fold in (_plain, _look))
+
+
+def _stands_in(address: str, text: str) -> bool:
+    return re.search(rf"(?<![\w.%+-]){re.escape(address)}(?![\w-]|\.\w)", text) is not None
+
+
+def _look(text: str) -> str:
+    """What a text looks like, word by word; blanks beside a sign are none."""
+    words = " ".join(fold_look(word) for word in _plain(text).split())
+    return re.sub(r" ?([@.]) ?(?=\w)", r"\1", words)
 
 
 def _plain(text: str) -> str:
-    while (read := unquote(text)) != text:
+    while (read := unescape(unquote(text))) != text:
         text = read
     letters = unicodedata.normalize("NFKC", text).replace('"', "")
     return "".join(char for char in letters if unicodedata.category(char) != "Cf").casefold()
@@ -61,8 +76,8 @@ def _plain(text: str) -> str:
 def has_hand_in(member_id: UUID, email: str) -> Q:
     """The same as a condition on requests, for lists: whether this member has a hand in it.
 
-    An address in odd letters and a fork further back than the request's own branch are not looked for: such a request
-    stays in the list, and the answer is refused by `involved`.
+    An address in odd letters, runs above the request's own and a fork further back than its own branch are not looked
+    for: such a request stays in the list, and the answer is refused by `involved`.
     """
     good = (
         Q(revoked_at__isnull=True)
@@ -89,16 +104,26 @@ def has_hand_in(member_id: UUID, email: str) -> Q:
     return began | Exists(keys) | Exists(edits) | Exists(forks) | acts_for
 
 
-def _keys_made_by(run: Run) -> frozenset[UUID]:
-    """Who made a key that was good at some time of the run: no call says which of them sent it."""
-    good = Q(revoked_at__isnull=True) | Q(revoked_at__gte=run.created_at) | Q(pk=run.key_id)
-    makers = AgentKey.objects.filter(good, agent_id=run.agent_id, made_by__isnull=False)
+def _keys_made_by(agent_id: UUID, runs: Sequence[Run]) -> frozenset[UUID]:
+    """Who made a key that was good at some time of the runs: no call says which of them sent it."""
+    since = min(run.created_at for run in runs)
+    used = {run.key_id for run in runs if run.key_id is not None}
+    good = Q(revoked_at__isnull=True) | Q(revoked_at__gte=since) | Q(pk__in=used)
+    makers = AgentKey.objects.filter(good, agent_id=agent_id, made_by__isnull=False)
     return frozenset(maker for maker in makers.values_list("made_by_id", flat=True) if maker is not None)
 
 
-def _acts_for(run: Run) -> frozenset[UUID]:
-    if not run.on_behalf_of:
+def _acts_for(workspace_id: UUID, runs: Sequence[Run]) -> frozenset[UUID]:
+    named = {run.on_behalf_of for run in runs if run.on_behalf_of}
+    if not named:
         return frozenset()
-    members = Member.objects.filter(workspace_id=run.workspace_id).values_list("pk", "person__email")
-    named = run.on_behalf_of
-    return frozenset(pk for pk, email in members if names(named, email) or names(named, str(pk)))
+    members = Member.objects.filter(workspace_id=workspace_id).values_list("pk", "person__email")
+    return frozenset(
+        pk for pk, email in members if any(names(text, email) or names(text, str(pk)) for text in named)
+    )
+
+
+def _said_to_be_above(runs: Sequence[Run]) -> list[UUID]:
+    """Those above the first run that says itself which one it was started by, and not on which of its branches."""
+    said = next((at for at, run in enumerate(runs) if run.parent_id is not None and not run.depth), len(runs))
+    return [run.pk for run in runs[said + 1 :]]

@@ -64,11 +64,11 @@ class Resolution:
 
 @dataclass(frozen=True, kw_only=True)
 class Involved:
-    """Who has a hand in a call already. None where nobody has; `keys_made_by` made the keys that may have sent it,
-    `forked_by` forked or rewrote the state that it came from, `edited_by` wrote the version voted on, or one before
-    it."""
+    """Who has a hand in a call already. None where nobody has; `runs_started_by` started its run or one above it,
+    `keys_made_by` made the keys that may have sent it, `forked_by` forked or rewrote the state that it came from,
+    `edited_by` wrote the version voted on, or one before it."""
 
-    run_started_by: UUID | None = None
+    runs_started_by: frozenset[UUID] = field(default_factory=frozenset)
     agent_owned_by: UUID | None = None
     keys_made_by: frozenset[UUID] = field(default_factory=frozenset)
     acts_for: frozenset[UUID] = field(default_factory=frozenset)
@@ -190,7 +190,7 @@ def free_seats(requirement: Requirement, seats: Sequence[Seat], involved: Involv
 def hand_in(involved: Involved, member_id: UUID) -> str:
     """What hand a member has in the call itself, in words to them; empty for none. Four eyes keeps these apart."""
     for people, why in (
-        ({involved.run_started_by}, "you started this run"),
+        (involved.runs_started_by, "you started this run"),
         ({involved.agent_owned_by}, "you own this agent"),
         (involved.keys_made_by, "you made a key that this agent uses"),
         (involved.acts_for, "the agent acts for you"),

@@ -52,3 +52,27 @@ def test_it_is_another(text: str) -> None:
 
 def test_an_address_may_be_written_wide_itself() -> None:
     assert names("bob@example.com", "Bob@EXAMPLE.com")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "b\u043eb@example.com",
+        "b\u00f3b@example.com",
+        "bob@ex\u0430mple.com",
+        "for b\u0336ob@example.com, please",
+        "bob@example\u3002com",
+        "bob&#64;example.com",
+        "bob&amp;#x40;example.com",
+        "bob @ example.com",
+        "bob\u00a0@example. com",
+        "\U0001d41bob@example.com",
+    ],
+)
+def test_what_looks_like_it_names_it(text: str) -> None:
+    assert names(text, "bob@example.com")
+
+
+@pytest.mark.parametrize("text", ["jimb\u043eb@example.com", "b\u043eb@example.company", "jim @ example.com"])
+def test_what_looks_like_another_does_not(text: str) -> None:
+    assert not names(text, "bob@example.com")

@@ -173,7 +173,7 @@ FOR_BOB = (Seat(0, BOB),)
         (CAROL, (), 0, {}, "not_asked"),
         (GRACE, (Seat(0), Seat(1)), 0, {}, None),
         (DAVE, FOR_BOB, 0, {}, None),
-        (DAVE, FOR_BOB, 0, {"run_started_by": BOB}, "four_eyes"),
+        (DAVE, FOR_BOB, 0, {"runs_started_by": frozenset({BOB})}, "four_eyes"),
         (DAVE, FOR_BOB, 0, {"edited_by": frozenset({BOB})}, "four_eyes"),
         (DAVE, (*FOR_BOB, Seat(1)), 0, {"agent_owned_by": BOB}, "not_yet"),
         (DAVE, (*FOR_BOB, Seat(1)), 1, {"agent_owned_by": BOB}, None),
