@@ -14,8 +14,11 @@ UNDECIDED = "undecided"
 
 
 def asks(answer: Answer) -> str:
-    """Whom an answer asks, in words; empty when it asks nobody."""
-    return str(answer.requirement) if answer.requirement is not None else ""
+    """Whom an answer asks, in words, and whether silence is a yes; empty when it asks nobody."""
+    needed = answer.requirement
+    if needed is None:
+        return ""
+    return f"{needed}, or nobody in time" if needed.on_timeout == "allow" else str(needed)
 
 
 def undecided_words(answer: Answer) -> str:
@@ -28,7 +31,8 @@ def change_of(before: Answer, after: Answer) -> Change | None:
     """How `after` treats the call otherwise than `before`; None when it does not.
 
     `held`: it waits and did not (it ran, or was denied). `freed`: it runs and did not. `rerouted`: it waits for
-    other people or for more of them. That it runs and is marked for a later look is no change.
+    other people or for more of them, or silence is a yes for one of both only. That it runs and is marked for a later
+    look is no change.
     """
     if after.action in RUNS:
         return None if before.action in RUNS else "freed"

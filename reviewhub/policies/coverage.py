@@ -14,6 +14,7 @@ from reviewhub.policies.names import fold_case, fold_look, taken_for
 from reviewhub.tools.models import Tool
 
 WORDS = {"allow": "Runs", "observe": "Runs, marked", "require": "Waits", "deny": "Denied"}
+SILENT = "Waits, runs if nobody answers"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,20 +29,22 @@ class Gate:
     def words(self) -> str:
         """The answer in a word or two."""
         if len(self.answers) == 1:
-            return WORDS[self.answers[0].action]
+            return SILENT if _by_silence(self.answers[0]) else WORDS[self.answers[0].action]
         return "Waits or is denied" if self.is_gated else "Depends on the call"
 
     @property
     def action(self) -> str:
         """The answer that every call of the tool gets; empty when it depends on the call whether it runs."""
-        if len(self.answers) == 1:
+        if len(self.answers) == 1 and not _by_silence(self.answers[0]):
             return self.answers[0].action
         return "require" if self.is_gated else ""
 
     @property
     def is_gated(self) -> bool:
         """Whether no call of the tool runs without somebody's yes."""
-        return all(answer.action in ("require", "deny") for answer in self.answers)
+        return all(
+            answer.action in ("require", "deny") and not _by_silence(answer) for answer in self.answers
+        )
 
     @property
     def held_because(self) -> tuple[str, ...]:
@@ -65,6 +68,11 @@ def look_alikes(tools: Iterable[Tool]) -> dict[uuid.UUID, str]:
             if other != tool.name:
                 found[tool.pk] = other
     return found
+
+
+def _by_silence(answer: rules.Answer) -> bool:
+    """Whether a call with this answer runs when nobody says anything in time."""
+    return answer.requirement is not None and answer.requirement.on_timeout == "allow"
 
 
 def _gate(now: InForce, tool: Tool) -> Gate:

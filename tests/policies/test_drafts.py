@@ -39,8 +39,8 @@ def save(cast: Cast, *rules: dict[str, Any], replaces: Any = None) -> PolicyDraf
     )
 
 
-def answer(action: Any, team: str = "Support", approvals: int = 1) -> Answer:
-    needed = Requirement(team=team, approvals=approvals) if action == "require" else None
+def answer(action: Any, team: str = "Support", approvals: int = 1, silence: Any = "deny") -> Answer:
+    needed = Requirement(team=team, approvals=approvals, on_timeout=silence) if action == "require" else None
     return Answer(action=action, text="", requirement=needed)
 
 
@@ -55,6 +55,9 @@ def answer(action: Any, team: str = "Support", approvals: int = 1) -> Answer:
         (answer("require"), answer("require"), None),
         (answer("require"), answer("require", "Finance"), "rerouted"),
         (answer("require"), answer("require", approvals=2), "rerouted"),
+        (answer("require"), answer("require", silence="allow"), "rerouted"),
+        (answer("require", silence="allow"), answer("require"), "rerouted"),
+        (answer("require", silence="allow"), answer("require", silence="allow"), None),
         (answer("require"), answer("observe"), "freed"),
         (answer("require"), answer("deny"), "denied"),
         (answer("deny"), answer("deny"), None),

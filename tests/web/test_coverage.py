@@ -15,6 +15,7 @@ from reviewhub.core.clock import now
 from reviewhub.policies.publish import publish
 from reviewhub.standing.models import StandingApproval
 from reviewhub.toolcalls.models import ToolCall
+from reviewhub.tools.models import Tool
 from tests.cast import ALICE, Cast
 from tests.driver import policy
 from tests.web.make import waiting
@@ -54,6 +55,23 @@ def test_each_tool_with_its_rule_and_its_calls(cast: Cast, page: Callable[[], st
     assert ">2</span> calls in 30 days" in refund and ">2</span> waited" in refund
     assert ">Runs</span>" in reads and 'policy#rule-2">Reads</a>' in reads
     assert "everything else" in mail and ">1</span> denied" in mail
+
+
+def test_what_silence_lets_run_is_not_said_to_wait(cast: Cast, page: Callable[[], str]) -> None:
+    silent = {"tool": "refund", "action": "require", "deadline_seconds": 60, "on_timeout": "allow"}
+    tool = waiting(cast.support, tool="refund").tool_call
+    Tool.objects.filter(agent=tool.agent, name="refund").update(registered_at=now(), effect="once")
+    policy(cast.support, {"name": "Silence", **silent})
+    assert ">Waits, runs if nobody answers</span>" in line(page(), "refund")
+    when = {"when": [{"path": "amount", "test": "is_over", "value": 5}]}
+    policy(
+        cast.support,
+        {"name": "Silence", **silent, **when},
+        {"name": "Ask", "tool": "refund", "action": "require"},
+    )
+    assert ">Depends on the call</span>" in line(page(), "refund")
+    policy(cast.support, {"name": "Ask", "tool": "refund", "action": "require"})
+    assert ">Waits</span>" in line(page(), "refund")
 
 
 def test_limits_and_standing_approvals_are_shown(cast: Cast, page: Callable[[], str]) -> None:
