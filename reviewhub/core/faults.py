@@ -1,8 +1,8 @@
 """Named fault points: places where a test (or `make chaos`) lets a process die, fail or stall.
 
-`REVIEWHUB_FAULT="name:kill"` arms one for a whole process: `kill` is SIGKILL (`kill:3` at the third time), `raise`
-raises Fault, `sleep:0.5` waits half a second. Nothing is armed otherwise, and a point costs one look-up in an empty
-dict.
+`REVIEWHUB_FAULT="name:kill"` arms one for a whole process: `kill` is SIGKILL (`kill:3` at the third time), `term`
+SIGTERM likewise, `raise` raises Fault, `sleep:0.5` waits half a second. Nothing is armed otherwise, and a point costs
+one look-up in an empty dict.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from contextlib import contextmanager
 POINTS = (
     "pause.before_commit",
     "pause.after_commit",
+    "checkpoint.before_commit",
+    "checkpoint.after_commit",
     "decide.before_commit",
     "decide.after_commit",
     "consume.before_commit",
@@ -51,6 +53,7 @@ class Fault(Exception):
     """A fault point that a test has armed."""
 
 
+_SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM}
 _armed: dict[str, Callable[[], None]] = {}
 
 
@@ -87,8 +90,8 @@ def arm_from_environment() -> None:
 
 def _act(name: str, act: str) -> Callable[[], None]:
     kind, _, value = act.partition(":")
-    if kind == "kill":
-        return _kill_at(int(value or 1))
+    if kind in _SIGNALS:
+        return _signal_at(_SIGNALS[kind], int(value or 1))
     if kind == "sleep":
         seconds = float(value)
         return lambda: time.sleep(seconds)
@@ -101,14 +104,14 @@ def _act(name: str, act: str) -> Callable[[], None]:
     raise ValueError(f"unknown act {act!r} for fault point {name!r}")
 
 
-def _kill_at(time_number: int) -> Callable[[], None]:
-    """SIGKILL for this process when the point is passed for the nth time."""
+def _signal_at(number: signal.Signals, time_number: int) -> Callable[[], None]:
+    """A signal for this process when the point is passed for the nth time."""
     passed = 0
 
-    def kill() -> None:
+    def send() -> None:
         nonlocal passed
         passed += 1
         if passed == time_number:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), number)
 
-    return kill
+    return send

@@ -16,6 +16,7 @@ from reviewhub.checkpoints.draft import draft
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import saved
 from reviewhub.checkpoints.save import save
+from reviewhub.core import faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.idempotency import answered, claim
 from reviewhub.gates.errors import BranchPaused
@@ -68,4 +69,6 @@ def checkpoint(*, run: Run, body: wire.CheckpointSave, key: str, actor: Actor) -
         acknowledge(branch=branch)
         row = save(branch=branch, draft=made, actor=actor)
         kept.keep(status=201, answer=str(row.pk))
+        faults.point("checkpoint.before_commit")
+    faults.point("checkpoint.after_commit")
     return Saved(checkpoint=row, warnings=warned(agent_id=run.agent_id, draft=made))

@@ -47,11 +47,9 @@ def records_since(*, branch: Branch, step: int) -> Iterator[Record]:
 
 def calls_since(*, branch: Branch, step: int) -> list[ToolCall]:
     """The calls that a branch asked for in step `step` of its run and later."""
-    found: list[ToolCall] = []
-    rows = ToolCall.objects.filter(branch=branch, pause__isnull=False).order_by("-created_at", "-id")
-    for row in rows.iterator(chunk_size=PAGE):
-        if 0 <= step_of(row.call_id) < step:
-            break
-        if step_of(row.call_id) >= step:
-            found.append(row)
-    return found
+    # By all places and not from the newest back: times are of the workers' clocks, which may jump.
+    places = ToolCall.objects.filter(branch=branch, pause__isnull=False).values_list("pk", "call_id")
+    wanted = [pk for pk, place in places.iterator(chunk_size=PAGE) if step_of(place) >= step]
+    rows = ToolCall.objects.order_by("-created_at", "-id")
+    parts = (wanted[at : at + PAGE] for at in range(0, len(wanted), PAGE))
+    return [row for part in parts for row in rows.filter(pk__in=part)]

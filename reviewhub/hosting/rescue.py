@@ -49,7 +49,7 @@ def _alone() -> QuerySet[Branch]:
 @transaction.atomic
 def _wake_settled(branch_id: uuid.UUID) -> bool:
     branch = locked_branch(branch_id)
-    pause = Pause.objects.filter(branch=branch).order_by("-created_at", "-id").first()
+    pause = Pause.objects.filter(branch=branch).order_by("-settled_at", "-created_at", "-id").first()
     if pause is None or not _settled().filter(pk=branch_id).exists():
         return False
     logger.error("branch %s: its pause settled without a waking", branch_id)

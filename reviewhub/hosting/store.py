@@ -39,7 +39,7 @@ from reviewhub_agents.runtime.verifiers import Came
 from reviewhub.checkpoints.load import load
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import head_of, up_to_step
-from reviewhub.core import faults
+from reviewhub.core import clock, faults
 from reviewhub.core.actors import Actor
 from reviewhub.core.errors import Invalid, NotFound, ReviewHubError
 from reviewhub.gates.begin import Begin
@@ -242,6 +242,10 @@ class BranchStore:
         """The newest snapshot of this branch that is not after `step`."""
         found = up_to_step(self._branch, step)
         return None if found is None else _snapshot(found)
+
+    def now(self) -> datetime:
+        """By the database's clock, as all timers are."""
+        return clock.now()
 
     def sleep(self, *, until: str) -> bool:
         """Whether it is that time; if not, this waking is done and another one will be due."""

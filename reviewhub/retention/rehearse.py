@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NoReturn
 
 from reviewhub_agents import runtime, wire
@@ -144,6 +145,10 @@ class _Kept:
 
     def nearest(self, step: int) -> Snapshot | None:
         """Only the head is looked at."""
+
+    def now(self) -> datetime:
+        """It would sleep for a while."""
+        _reached("would ask for the time")
 
     def sleep(self, *, until: str) -> bool:
         """It would sleep, perhaps."""

@@ -15,6 +15,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from celery.signals import worker_shutting_down
 from django.conf import settings
 from django.db import close_old_connections, connections
 from reviewhub_agents import canonical, wire
@@ -25,16 +26,24 @@ from reviewhub.celery import app
 from reviewhub.core import faults
 from reviewhub.core.actors import Actor as By
 from reviewhub.core.errors import Conflict
-from reviewhub.gates.tasks import sweep_unknown
+from reviewhub.gates.tasks import sweep_overtime, sweep_unknown
+from reviewhub.hosting import tasks as _hosting_tasks  # noqa: F401  # what it does on SIGTERM
+from reviewhub.hosting.drain import this_worker
+from reviewhub.hosting.rescue import rescue
 from reviewhub.hosting.resume import resume
 from reviewhub.resumptions.queries import claimable
 from reviewhub.reviews.decide import decide
 from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.tasks import escalate_due, expire_due, remind_due
 from reviewhub.toolcalls.models import ToolCall
-from tests.chaos import recorded
+from tests.chaos import clocks, recorded
 
 LEASE_SECONDS = 3
-GRAPHS = {"recorded": "tests.chaos.recorded:recorded", "slow": "tests.chaos.slow:slow"}
+GRAPHS = {
+    "drowsy": "tests.chaos.drowsy:drowsy",
+    "recorded": "tests.chaos.recorded:recorded",
+    "slow": "tests.chaos.slow:slow",
+}
 """Agents that only the tests host."""
 _server = multiprocessing.get_context("forkserver")
 _server.set_forkserver_preload(["pytest", "tests.chaos.stage", __name__])
@@ -48,7 +57,7 @@ class Actor:
 
     def __init__(self, what: str, *, shop: Path, person: uuid.UUID | None = None, fault: str = "") -> None:
         database = connections["default"].settings_dict
-        self.what, self.shop, self.person = what, shop, person
+        self.what, self.shop, self.person, self.fault = what, shop, person, fault
         self.process = _server.Process(
             target=_main, args=(what, str(database["NAME"]), str(shop), fault, person), daemon=True
         )
@@ -56,9 +65,10 @@ class Actor:
 
     @property
     def dead(self) -> bool:
-        """Whether it was killed. An actor never ends by itself; one that failed is an error of the test."""
+        """Whether it was killed, or told to stop and ended cleanly. One that failed is an error of the test."""
         code = self.process.exitcode
-        assert code in {None, -signal.SIGKILL}, f"{self.what} failed with {code}"
+        ending = 0 if ":term" in self.fault else -signal.SIGKILL
+        assert code in {None, ending}, f"{self.what} failed with {code}"
         return code is not None
 
     def again(self, fault: str = "") -> Actor:
@@ -79,18 +89,31 @@ def _main(what: str, database: str, shop: str, fault: str, person: uuid.UUID | N
     settings.HOSTED_GRAPHS = {**settings.HOSTED_GRAPHS, **GRAPHS}
     app.conf.update(broker_url="memory://", broker_transport_options={})
     connections["default"].settings_dict["NAME"] = database
+    clocks.follow(Path(shop))
+    signal.signal(signal.SIGTERM, _stop)
     faults.arm_from_environment()
-    act = {"work": _work, "decide": _decide}[what]
-    while True:
+    act = {"work": _work, "decide": _decide, "sweep": _sweep}[what]
+    while not this_worker.is_on:
         act(person)
         close_old_connections()
         time.sleep(0.02)
+
+
+def _stop(number: int, _: object) -> None:
+    """What Celery says when its worker gets SIGTERM; it waits for the tasks that run, as the loop does."""
+    worker_shutting_down.send(sender="actor", sig=signal.Signals(number).name, how="Warm", exitcode=0)
 
 
 def _work(_: uuid.UUID | None) -> None:
     for pk in list(claimable().values_list("pk", flat=True)[:5]):
         resume(resumption_id=pk, owner=f"worker {os.getpid()}")
     sweep_unknown()
+
+
+def _sweep(_: uuid.UUID | None) -> None:
+    """What beat starts: whatever is due by now."""
+    for due in (expire_due, escalate_due, remind_due, rescue, sweep_overtime):
+        due()
 
 
 def _decide(person: uuid.UUID | None) -> None:

@@ -57,7 +57,8 @@ def _spend(work: Work) -> None:
             pow(3, 5_000_000)
 
 
-def _work(work: Work, run: ToolRun) -> str:
+def do(work: Work, run: ToolRun) -> str:
+    """Works for its time; a line when it starts, and one that is the effect."""
     _note("starts", str(os.getpid()))
     if work.how == "late":
         _note("effects", run.idempotency_key)
@@ -73,19 +74,19 @@ def _work(work: Work, run: ToolRun) -> str:
 @slow.tool("slow.once", effect="once")
 def once(work: Work, run: ToolRun) -> str:
     """Must not happen twice; the effect comes at the end, `late` at the beginning."""
-    return _work(work, run)
+    return do(work, run)
 
 
 @slow.tool("slow.limited", effect="once", time_limit=2)
 def limited(work: Work, run: ToolRun) -> str:
     """Takes longer than it says."""
-    return _work(work, run)
+    return do(work, run)
 
 
 @slow.tool("slow.again", effect="idempotent")
 def again(work: Work, run: ToolRun) -> str:
     """May be repeated."""
-    return _work(work, run)
+    return do(work, run)
 
 
 @slow.tool("slow.waits", effect="once")

@@ -1,4 +1,5 @@
-"""Workers and deciders killed hard, at every fault point and at random: every run ends, no effect is lost or doubled.
+"""Workers and deciders killed hard or told to stop, at every fault point and at random: every run ends, no effect is
+lost or doubled.
 
 `CHAOS_ROUNDS` says how many random kills (200; a short run sets 10 or so).
 """
@@ -17,10 +18,11 @@ from django.db import connection
 from reviewhub_agents.demos import support_shop
 
 from reviewhub.core import faults
-from reviewhub.resumptions.models import Resumption
+from reviewhub.hosting.models import Shift
+from reviewhub.resumptions.models import Failure, Resumption
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Run
-from reviewhub.toolcalls.models import ToolCall
+from reviewhub.toolcalls.models import Attempt, ToolCall
 from tests.chaos.crew import Crew, make_crew, open_runs
 from tests.chaos.figures import note
 
@@ -41,7 +43,12 @@ MATRIX = [
     *((point, time_number) for point in CALLS for time_number in (1, 2, 3)),
     *(
         (point, time_number)
-        for point in ("resume.after_claim", "resume.before_settle")
+        for point in (
+            "resume.after_claim",
+            "resume.before_settle",
+            "checkpoint.before_commit",
+            "checkpoint.after_commit",
+        )
         for time_number in (1, 2)
     ),
     ("decide.before_commit", 1),
@@ -95,19 +102,29 @@ def check_books() -> Counter[str]:
     return counts
 
 
+@pytest.mark.parametrize("act", ["kill", "term"])
 @pytest.mark.parametrize(("point", "time_number"), MATRIX)
-def test_killed_at_a_fault_point(shop: Crew, point: str, time_number: int) -> None:
-    fault = f"{point}:kill:{time_number}"
+def test_killed_or_told_to_stop_at_a_fault_point(shop: Crew, point: str, time_number: int, act: str) -> None:
+    fault = f"{point}:{act}:{time_number}"
     shop.add("work", fault=fault)
     begin(shop, "approve")
     # A person who is quicker than the worker would keep it from some of the points.
     shop.wait(not_asked)
     shop.add("decide", fault=fault)
     shop.wait()
+    # Who was told to stop ends a moment after its run.
+    shop.wait(lambda: act == "term" and shop.deaths == 0)
     shop.revive()
     assert shop.deaths == 1, "the fault point was not reached"
     counts = check_books()
-    assert counts["unknown"] == ((point, time_number) in ASKED)
+    if act == "kill":
+        assert counts["unknown"] == ((point, time_number) in ASKED)
+        return
+    assert counts["unknown"] == 0
+    assert Attempt.objects.filter(tool_call__tool_name="shop.refund").count() == 1
+    assert not Failure.objects.exists(), "another worker had to wait for the lease of one that stopped"
+    assert not Shift.objects.filter(ending__in=["lost", "failed"]).exists()
+    assert not Shift.objects.filter(ended_at__isnull=True).exists()
 
 
 def test_killed_again_and_again(shop: Crew, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from reviewhub.accounts.permissions import AgentStopped
 from reviewhub.audit.models import Event
+from reviewhub.core import faults
 from reviewhub.core.actors import SYSTEM
 from reviewhub.gates.cancel import cancel
 from reviewhub.gates.halt import halt
@@ -137,6 +138,32 @@ def test_told_to_stop_it_gives_the_branch_back_between_two_writes(hosted: Hosted
     assert hosted.work("another worker") == 1
     assert states(run) == ("paused", "paused")
     assert hosted.world.models == 1
+
+
+@pytest.mark.parametrize("why", ["stop", "halt"])
+def test_told_to_stop_before_the_first_state_is_saved_it_gives_the_branch_back(
+    hosted: Hosted, worker: Drain, why: str
+) -> None:
+    run = hosted.start()
+
+    def act() -> None:
+        if why == "stop":
+            worker.begin(seconds=3600)
+        else:
+            halt(run_id=run.pk, reason="something is odd", actor=SYSTEM)
+
+    with faults.armed("resume.after_claim", act):
+        assert hosted.work() == 1
+    branch, row = Branch.objects.get(), Resumption.objects.get()
+    assert (branch.state, branch.lease_until, row.state) == ("running", None, "queued")
+    assert row.failures.count() == 0
+    if why == "stop":
+        worker._told.clear()
+    else:
+        resume_run(run_id=run.pk, reason="it was nothing", actor=SYSTEM)
+    run_out()
+    assert hosted.work("another worker") == 1
+    assert states(run) == ("paused", "paused")
 
 
 def test_what_it_cannot_finish_is_given_back_unless_a_once_call_runs(hosted: Hosted, worker: Drain) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db.models import F
 from reviewhub_agents.runtime import (
     Fenced,
     GraphError,
@@ -33,6 +34,7 @@ from reviewhub_agents.runtime.store import (
     WrittenAs,
 )
 
+from reviewhub.toolcalls.models import ToolCall
 from tests.cast import Cast
 from tests.hosting.conftest import Hosted
 from tests.hosting.keepers import INPUT, InDatabase, InMemory, Keeper, OverHttp
@@ -262,6 +264,18 @@ def test_the_ledger_has_what_was_recorded_since_a_step(keeper: Keeper) -> None:
     assert late.records == {"2/act/x/1": Kept(digest="d", value="2")}
     assert late.calls["2/act/pause/1.0"].state == "allowed"
     assert late.places() == {"2/act/x/1", "2/act/pause/1"}
+
+
+def test_the_ledger_does_not_depend_on_when_a_worker_thinks_it_wrote(cast: Cast, hosted: Hosted) -> None:
+    """A worker whose clock was an hour ahead asked in the step before."""
+    keeper = InDatabase(hosted)
+    snapshot = saved(keeper.store)
+    for step in (0, 1):
+        place = f"{step}/act/pause/1"
+        keeper.store.pause(key=place, snapshot=snapshot, proposals=asked("read", key=place))
+    early = ToolCall.objects.filter(call_id__startswith="0/")
+    assert early.update(created_at=F("created_at") + timedelta(hours=1)) == 1
+    assert list(keeper.over().ledger(1).calls) == ["1/act/pause/1.0"]
 
 
 def test_the_nearest_snapshot_before_a_step(keeper: Keeper) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -193,6 +193,10 @@ class HttpStore:
                         return messages.snapshot_of(self._client.get_checkpoint(one.id, state="full"))
             cursor = page.next or ""
         return None
+
+    def now(self) -> datetime:
+        """By this process's own clock: the hub is not asked."""
+        return datetime.now(UTC)
 
     def sleep(self, *, until: str) -> bool:
         """Whether it is that time; if not, `GET /resumptions` has the branch then."""

@@ -163,7 +163,7 @@ class Context(Places[S]):
         if isinstance(when, datetime) and when.tzinfo is None:
             raise ValueError(f"{when} says no time zone")
         of = when.isoformat() if isinstance(when, datetime) else when.total_seconds()
-        until: str = self.record("sleep", lambda: _moment(when), of=of)
+        until: str = self.record("sleep", lambda: _moment(when, self._work.store.now), of=of)
         self._work.head.flush()
         if not self._work.store.sleep(until=until):
             raise Paused
@@ -287,8 +287,8 @@ def prompts(
             return
 
 
-def _moment(when: datetime | timedelta) -> str:
-    moment = when if isinstance(when, datetime) else datetime.now(UTC) + when
+def _moment(when: datetime | timedelta, now: Callable[[], datetime]) -> str:
+    moment = when if isinstance(when, datetime) else now() + when
     return moment.astimezone(UTC).isoformat()
 
 

@@ -37,15 +37,8 @@ def run(graph: Graph[S], store: Store) -> Ending:
             saved is asked before anything runs.
         Exception: whatever a step raised; the branch stays at its last snapshot.
     """
-    loaded = store.load()
-    if loaded.snapshot is not None:
-        graph.states.check(loaded.snapshot.written_as)
-    declaration = graph.states.declaration()
-    if declaration is not None:
-        store.declare(declaration)
-    snapshot = loaded.snapshot or _first(graph, store, loaded.input)
-    ledger = store.ledger(snapshot.step) if loaded.snapshot else Ledger()
     try:
+        snapshot, ledger = _beginning(graph, store)
         with ExitStack() as stack:
             work = begin(graph, store, snapshot, ledger, stack)
             last = go_through(graph, work)
@@ -91,6 +84,19 @@ def go_through(graph: Graph[S], work: Work[S], *, until: int | None = None) -> S
     while work.head.at.node != END and work.head.at.step != until:
         _step(graph, work)
     return graph.states.load(work.head.at.state, work.head.at.written_as)
+
+
+def _beginning(graph: Graph[S], store: Store) -> tuple[Snapshot, Ledger]:
+    """What was saved last and recorded since; the first state of a run that has none."""
+    loaded = store.load()
+    if loaded.snapshot is not None:
+        graph.states.check(loaded.snapshot.written_as)
+    declaration = graph.states.declaration()
+    if declaration is not None:
+        store.declare(declaration)
+    if loaded.snapshot is None:
+        return _first(graph, store, loaded.input), Ledger()
+    return loaded.snapshot, store.ledger(loaded.snapshot.step)
 
 
 def _first(graph: Graph[S], store: Store, given: str) -> Snapshot:

@@ -168,6 +168,10 @@ class MemoryStore:
         """The newest snapshot that is not after a step."""
         return next((one for one in reversed(self.snapshots) if one.step <= step), None)
 
+    def now(self) -> datetime:
+        """By `clock`."""
+        return self.clock()
+
     def sleep(self, *, until: str) -> bool:
         """Whether it is that time by `clock`; `wake` lets the branch go on."""
         self._check()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from datetime import datetime
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel
@@ -129,6 +130,10 @@ class Past:
     def nearest(self, step: int) -> Snapshot | None:
         """Nobody looks further back from here."""
         return None
+
+    def now(self) -> datetime:
+        """Nobody goes to sleep anew here."""
+        _refuse("the time")
 
     def sleep(self, *, until: str) -> bool:
         """What slept has woken."""

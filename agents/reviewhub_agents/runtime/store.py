@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -296,6 +297,9 @@ class Store(Protocol):
 
     def nearest(self, step: int) -> Snapshot | None:
         """The newest snapshot on the way to the head that is not after `step`; None when there is none."""
+
+    def now(self) -> datetime:
+        """The store's time, with its zone: what `sleep` compares with."""
 
     def sleep(self, *, until: str) -> bool:
         """Whether it is that time by the store's clock (ISO 8601). If not, the branch is given up until then."""

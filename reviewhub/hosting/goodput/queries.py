@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, Max, Q, QuerySet, Sum
-from django.utils import timezone
 
 from reviewhub.accounts.models import Agent
+from reviewhub.core import clock
 from reviewhub.hosting.goodput.rules import Interval, Spent, WorkerTime, from_zero, length, worker_time
 from reviewhub.hosting.goodput.shifts import MICRO, TIMES, spent_of
 from reviewhub.hosting.models import Shift
@@ -71,14 +71,14 @@ def goodput_of_run(run: Run) -> Goodput:
 
 def goodput_of_agent(agent: Agent, *, days: int) -> Goodput:
     """The figures of an agent's shifts and pauses that began in the last `days`."""
-    since = timezone.now() - timedelta(days=days)
+    since = clock.now() - timedelta(days=days)
     pauses = Pause.objects.filter(run__agent=agent, created_at__gte=since)
     return _summed(Shift.objects.filter(agent=agent, began_at__gte=since), _people(pauses))
 
 
 def spent_by_agent(agents: Iterable[uuid.UUID], *, days: int) -> dict[uuid.UUID, Spent]:
     """The times of the shifts of these agents that began in the last `days`, summed; idle ones left out."""
-    since = timezone.now() - timedelta(days=days)
+    since = clock.now() - timedelta(days=days)
     rows = Shift.objects.filter(agent__in=list(agents), began_at__gte=since).order_by().values("agent_id")
     # Any: the type checker knows no columns that are named by a mapping.
     sums: Any = rows.annotate(**{f"all_{name}": _SUMS[f"all_{name}"] for name in TIMES})
@@ -100,7 +100,7 @@ def spared_from_zero(run: Run) -> Spent:
 
 def workers(*, seconds: int) -> WorkerTime:
     """What the workers did in the last `seconds`."""
-    now = timezone.now()
+    now = clock.now()
     since = now - timedelta(seconds=seconds)
     by_owner: dict[str, list[Interval]] = defaultdict(list)
     queued: list[Interval] = []
@@ -132,7 +132,7 @@ def _summed(shifts: QuerySet[Shift], people: float) -> Goodput:
 def _people(pauses: QuerySet[Pause]) -> float:
     """How long each run waited for people; branches of one run that waited together count once."""
     by_run: dict[uuid.UUID, list[Interval]] = defaultdict(list)
-    now = timezone.now()
+    now = clock.now()
     rows: Iterable[tuple[uuid.UUID, datetime, datetime | None]] = (
         pauses.filter(settled_at_once=False)
         .order_by("-created_at")

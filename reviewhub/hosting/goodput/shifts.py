@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Max
-from django.utils import timezone
 
 from reviewhub.checkpoints.models import Checkpoint
+from reviewhub.core import clock
+from reviewhub.core.clock import DbNow
 from reviewhub.hosting.goodput.meter import Meter
 from reviewhub.hosting.goodput.rules import Spent, died
 from reviewhub.hosting.models import Record, Shift
@@ -55,7 +56,7 @@ def _whole(name: str, value: float) -> int:
 def _begin(claimed: Claimed) -> Meter:
     """The row is there before anything runs, so that a death right after it is seen."""
     branch, waking = claimed.branch, claimed.resumption
-    now = timezone.now()
+    now = clock.now()
     last = Shift.objects.filter(branch=branch).order_by("-id").first()
     lost_at = _close_lost(last) if last is not None and last.ended_at is None else None
     # A waking that failed is due later: that pause is recovery, what comes after it is the queue.
@@ -80,14 +81,14 @@ def _begin(claimed: Claimed) -> Meter:
 
 def _write(shift: Shift, spent: Spent) -> None:
     open_ = Shift.objects.filter(pk=shift.pk, ended_at__isnull=True)
-    open_.update(**_columns(spent), seen_at=timezone.now())
+    open_.update(**_columns(spent), seen_at=DbNow())
 
 
 def _end(meter: Meter) -> None:
     """Closes the shift, unless the next worker has: whoever lost the branch does not say what became of the time."""
     ending = Shift.Ending.FAILED if meter.failed else meter.ending
     open_ = Shift.objects.filter(pk=meter.shift.pk, ended_at__isnull=True)
-    open_.update(**_columns(meter.spent()), ended_at=timezone.now(), ending=ending)
+    open_.update(**_columns(meter.spent()), ended_at=DbNow(), ending=ending)
 
 
 def _close_lost(shift: Shift) -> datetime:
@@ -106,7 +107,10 @@ def _close_lost(shift: Shift) -> datetime:
 
 
 def _kept_until(branch: Branch, since: datetime) -> datetime | None:
-    """The newest row of a branch: a checkpoint, a result, a stop, the start or the end of a call."""
+    """The newest row of a branch: a checkpoint, a result, a stop, the start or the end of a call.
+
+    What a worker whose clock is wrong has dated into the future says nothing.
+    """
     calls = ToolCall.objects.filter(branch=branch).aggregate(begun=Max("started_at"), ended=Max("ended_at"))
     found = [
         Checkpoint.objects.filter(branch=branch, created_at__gte=since).aggregate(at=Max("created_at"))["at"],
@@ -115,7 +119,8 @@ def _kept_until(branch: Branch, since: datetime) -> datetime | None:
         calls["begun"],
         calls["ended"],
     ]
-    return max((at for at in found if at is not None and at >= since), default=None)
+    now = clock.now()
+    return max((at for at in found if at is not None and since <= at <= now), default=None)
 
 
 def _seconds(later: datetime, earlier: datetime | None) -> float:
