@@ -6,8 +6,9 @@ database's clock is another one: on SQLite it is C code in the same process, and
 
 from __future__ import annotations
 
+import sys
 import time
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 
 from django.utils import timezone
@@ -39,3 +40,16 @@ def follow(folder: Path) -> None:
     time.time = lambda: true_time() + wrong()
     time.time_ns = lambda: true_ns() + wrong() * 1_000_000_000
     timezone.now = now
+
+    class Kind(type):
+        def __instancecheck__(cls, one: object) -> bool:
+            return isinstance(one, datetime)
+
+    class Wrong(datetime, metaclass=Kind):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]  # a true one
+            return datetime.now(tz) + timedelta(seconds=wrong())
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith("reviewhub") and getattr(module, "datetime", None) is datetime:
+            setattr(module, "datetime", Wrong)  # noqa: B010  # a module's own name
