@@ -30,7 +30,7 @@ from reviewhub.reviews.present_requirement import requirement_out
 from reviewhub.reviews.requirement import Stored
 from reviewhub.standing.queries import candidates, plain
 from reviewhub.standing.rules import covers, decisive, why_not
-from reviewhub.toolcalls.claims import failed_checks
+from reviewhub.toolcalls.claims import failed_checks, wishes_of
 from reviewhub.toolcalls.in_plan import plan_step
 from reviewhub.toolcalls.likeness import likeness
 from reviewhub.toolcalls.models import ToolCall
@@ -174,6 +174,7 @@ def _facts_now(call: ToolCall, arguments: str) -> CallFacts:
             tool=call.tool_name,
             failed=failed_checks(call.claims),
         ),
+        **wishes_of(call.claims),
         plan_step=plan_step(agent=call.agent, branch=call.branch, call_id=call.call_id),
     )
     if read.errors:

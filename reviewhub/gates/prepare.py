@@ -17,7 +17,7 @@ from reviewhub.policies.evaluate import CallFacts, InForce, Resolved, evaluate, 
 from reviewhub.policies.facts import call_facts
 from reviewhub.policies.rules import effective_effect
 from reviewhub.runs.models import Branch, Run
-from reviewhub.toolcalls.claims import claims_text
+from reviewhub.toolcalls.claims import claims_text, wishes
 from reviewhub.toolcalls.in_plan import plan_steps
 from reviewhub.toolcalls.likeness import likeness_of
 from reviewhub.toolcalls.propose import Proposal
@@ -181,14 +181,12 @@ def _read(
     text = call.canonical_arguments
     # Whatever looks at the arguments from here on looks at this one value: to read it anew is what costs.
     tree = read_arguments(text, path=where)
-    wished = call.allowed_decisions
     known = call_facts(
         tool=tool,
         arguments=text,
         tree=tree,
         failed_checks=failed,
-        wished_decisions=None if wished is None else tuple(kind.value for kind in wished),
-        wished_deadline_seconds=max(1, int(call.deadline.total_seconds())) if call.deadline else None,
+        **wishes(call),
         plan_step=step,
     )
     errors = [error | {"path": where + error["path"]} for error in known.errors]

@@ -37,7 +37,7 @@ from reviewhub.reviews.tell_undecided import tell_undecided
 from reviewhub.reviews.turn import tell
 from reviewhub.runs.note import note_more
 from reviewhub.toolcalls.ahead import Ahead
-from reviewhub.toolcalls.claims import failed_checks
+from reviewhub.toolcalls.claims import failed_checks, wishes_of
 from reviewhub.toolcalls.likeness import likeness_of
 from reviewhub.toolcalls.models import CallVersion, ToolCall
 from reviewhub.toolcalls.queries import arguments_of
@@ -112,7 +112,13 @@ def prepare(*, request_id: uuid.UUID, body: wire.DecideBody) -> Edit:
         raise Invalid.at("/changes", "these changes change nothing; approve instead")
     tree = read_arguments(arguments, path="/changes")
     _check_locks(_required(request_id), Arguments(before), Arguments(arguments, tree))
-    known = call_facts(tool=tool, arguments=arguments, tree=tree, failed_checks=failed_checks(call.claims))
+    known = call_facts(
+        tool=tool,
+        arguments=arguments,
+        tree=tree,
+        failed_checks=failed_checks(call.claims),
+        **wishes_of(call.claims),
+    )
     if known.errors:
         raise Invalid("The arguments would not be what the tool's schema allows.", errors=known.errors)
     (answer,) = evaluate(

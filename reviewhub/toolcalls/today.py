@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from reviewhub.policies.evaluate import CallFacts, InForce, Resolved, evaluate
 from reviewhub.policies.facts import call_facts
 from reviewhub.toolcalls.ahead import Ahead
-from reviewhub.toolcalls.claims import failed_checks
+from reviewhub.toolcalls.claims import failed_checks, wishes_of
 from reviewhub.toolcalls.in_plan import plan_step
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.queries import arguments_of
@@ -47,6 +47,7 @@ def today(call: ToolCall, ahead: Ahead | None = None, *, by: InForce | None = No
             tool=call.tool_name,
             failed=failed_checks(call.claims),
         ),
+        **wishes_of(call.claims),
         plan_step=plan_step(agent=call.agent, branch=call.branch, call_id=call.call_id),
     )
     facts = known.facts
