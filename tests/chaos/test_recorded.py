@@ -78,7 +78,12 @@ def test_every_talk_ends_as_it_was_recorded(crew: Crew, together: bool) -> None:
         "done": done.total(),
         "asked": ReviewRequest.objects.filter(kind="unknown").count(),
     }
-    note("kills with recorded talks", kills=crew.deaths, runs=len(talks), **figures)
+    note(
+        f"kills with recorded talks{', several calls in a turn' if together else ''}",
+        kills=crew.deaths,
+        runs=len(talks),
+        **figures,
+    )
 
 
 def same_but_for_results(got: list[dict[str, Any]], talk: list[dict[str, Any]]) -> None:
