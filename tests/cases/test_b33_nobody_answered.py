@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -70,7 +71,8 @@ def test_b33_pages_have_nobody_to_name(expired: Any, reviewer: PersonHttp, cast:
     assert page.status_code == 200
     text = page.content.decode()
     assert "system (timeout)" in text or "Nobody reviewed" in text
-    assert not [word for word in ("Approved by", "Rejected by", "Bob") if word in text.split("<main")[1]]
+    # Words, since a form's token may hold any three letters.
+    assert not re.findall(r"\b(?:Approved by|Rejected by|Bob)\b", text.split("<main")[1])
 
 
 def test_b33_replays_change_nothing(expired: Any) -> None:

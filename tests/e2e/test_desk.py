@@ -139,7 +139,9 @@ def test_c_claims_and_stays(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
     expect(page.locator(f"#rq-{row.number}-eyes")).to_contain_text("You")
     assert ReviewRequest.objects.get(pk=row.pk).claimed_by_id == cast.bob.pk
     assert page.url.endswith("/queue")
+    expect(page.locator("#told")).to_contain_text("Claimed by You")
     page.keyboard.press("c")
+    expect(page.locator("#told")).to_contain_text("Not claimed")
     expect(page.locator(f"#rq-{row.number}-eyes")).not_to_contain_text("You")
     assert ReviewRequest.objects.get(pk=row.pk).claimed_by_id is None
 
