@@ -1,6 +1,6 @@
 """How long the page of insights takes over 1,000,000 decisions, and what counting them costs.
 
-    python benchmarks/insights.py [--decisions 1000000] [--days 366] [--write docs/benchmarks.md]
+    python benchmarks/insights.py [--decisions 1000000] [--days 366] [--write docs/insights.md]
 
 Rows are made by SQL: requests of 20 agents with 60 tools and 30 reviewers, their calls and one vote for each. Makes a
 scratch database in a temporary folder, or uses the one of DATABASE_URL: an empty one is filled and kept, and of one
