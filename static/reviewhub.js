@@ -97,13 +97,15 @@
   // Where the first thing at hand is a button, as at the last question, there is nothing to write.
   let writing = opened && !$("button[autofocus]") && ($("[autofocus]") || opened);
   const written = () => writing?.isConnected && !writing.closest("details:not([open])");
+  // Unfolded here and now, not by the browser after the click: a key that comes at once finds its field.
   document.addEventListener("click", (event) => {
     const fold = event.target.closest("summary")?.parentElement;
-    if (!fold) return;
-    setTimeout(() => {
-      const field = fold.open && $("form :is(textarea, select, input:not([type=hidden], [type=checkbox], [type=radio]))", fold);
-      if (field) { writing = field; field.focus(); }
-    });
+    if (!fold || fold.open || event.defaultPrevented || event.target.closest("summary :is(a, button, input, label, select)")) return;
+    if (!$("form", fold)) return;
+    event.preventDefault();
+    fold.open = true;
+    const field = $$("form :is(textarea, select, input:not([type=hidden], [type=checkbox], [type=radio]))", fold).find((one) => one.getClientRects().length);
+    if (field) { writing = field; field.focus(); }
   });
   let touched = false;
   ["focusin", "input"].forEach((kind) => document.addEventListener(kind, (event) => { if (event.target.form && event.target.form === (form || opened)) touched = true; }));
