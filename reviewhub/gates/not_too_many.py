@@ -25,13 +25,14 @@ def not_too_many(*, agent: Agent, more: int, policy: Policy | None) -> None:
     Asked once before anything is written and once more at the end of the transaction, where the requests are there
     (`more` 0) and the workspace's count of numbers is locked: then no other pause is in between.
 
+    A request about an unknown outcome is never asked this, since it may not get lost; it counts like any other, since
+    people have to look at it like at any other.
+
     Raises:
         TooManyWaiting: with the limit.
     """
     limit = most_waiting(agent, policy)
-    rows = ReviewRequest.objects.filter(
-        agent=agent, state=RequestState.PENDING, kind=ReviewRequest.Kind.APPROVAL
-    )
+    rows = ReviewRequest.objects.filter(agent=agent, state=RequestState.PENDING)
     found = rows.order_by()[: limit + 1].count()
     if found + more > limit:
         raise TooManyWaiting(

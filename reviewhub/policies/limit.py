@@ -87,6 +87,7 @@ class Limit(Data):
 
 class WaitingLimit(Data):
     """No more than `most` requests of an agent wait for people at one time; what would be more is refused and not kept.
+    Only a request about an unknown outcome is never refused; it counts for what comes after.
 
     It is about each agent by itself: about all, about one, or about those of a team.
     """

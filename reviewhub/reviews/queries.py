@@ -114,11 +114,7 @@ class Waiting:
 
 def waiting_by_agent(scope: Scope) -> list[Waiting]:
     """Of the agents that may be seen, those that have requests waiting, the most first. One query."""
-    rows = ReviewRequest.objects.filter(
-        agent__in=agents_of(scope).order_by(),
-        state=RequestState.PENDING,
-        kind=ReviewRequest.Kind.APPROVAL,
-    )
+    rows = ReviewRequest.objects.filter(agent__in=agents_of(scope).order_by(), state=RequestState.PENDING)
     counted = rows.order_by().values_list("agent__name", "agent__team__name").annotate(requests=Count("pk"))
     return [Waiting(*one) for one in counted.order_by("-requests", "agent__name")]
 
