@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from reviewhub.accounts.models import Member
 from tests.cast import Cast, make_cast
@@ -19,6 +19,8 @@ from tests.running import running
 
 # Playwright's loop runs in this thread, so Django takes every ORM call of a test for one in a coroutine.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+
+expect.set_options(timeout=PATIENCE)
 
 FLAGS = (
     "--no-sandbox",

@@ -21,7 +21,7 @@ def ask(agent: AgentHttp, **fields: Any) -> ReviewRequest:
 
 
 def is_live(page: Page) -> None:
-    expect(page.locator("#live")).to_have_text("Live", timeout=PATIENCE)
+    expect(page.locator("#live")).to_have_text("Live")
 
 
 def rows(page: Page) -> Any:

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.cast import Cast
 from tests.driver import AgentHttp, call
-from tests.e2e.desk import PATIENCE, Visit, is_live
+from tests.e2e.desk import Visit, is_live
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SLOWLY = """(ms) => {
@@ -46,7 +46,7 @@ def test_a_page_that_is_told_more_often_than_it_is_answered_follows(
         agent.post(f"/runs/{run}/observations", {"tool_calls": [did(number)]}).ok(201)
         seen.add(page.locator("#run-facts").inner_text())
         page.wait_for_timeout(300)
-    expect(page.locator("#run-facts")).to_contain_text(f"{STEPS} checkpoints", timeout=PATIENCE)
+    expect(page.locator("#run-facts")).to_contain_text(f"{STEPS} checkpoints")
     asked, most = page.evaluate("[window.asked, window.most]")
     assert most == 1
     assert 2 < asked <= STEPS

@@ -14,7 +14,7 @@ from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import CallVersion, Decision, ToolCall
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, call
-from tests.e2e.desk import PATIENCE, Visit, ask, is_live, rows
+from tests.e2e.desk import Visit, ask, is_live, rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -153,8 +153,8 @@ def test_live_rows_obey_the_filters_of_the_page(cast: Cast, agent: AgentHttp, vi
         is_live(page)
     ask(agent)
     fits = ask(agent, tool="ship")
-    expect(some.locator(f"#rq-{fits.number}")).to_be_visible(timeout=PATIENCE)
-    expect(none.locator("#nav-count")).to_contain_text("2", timeout=PATIENCE)
+    expect(some.locator(f"#rq-{fits.number}")).to_be_visible()
+    expect(none.locator("#nav-count")).to_contain_text("2")
     expect(rows(some)).to_have_count(1)
     expect(none.locator(".row")).to_have_count(0)
 
@@ -230,10 +230,10 @@ def test_the_phone_bar_leads_to_the_form(cast: Cast, agent: AgentHttp, visit: Vi
 
 def test_an_open_page_whose_time_is_over_offers_nothing(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
     row = ask(agent)
-    ReviewRequest.objects.filter(pk=row.pk).update(deadline_at=now() + timedelta(seconds=6))
+    ReviewRequest.objects.filter(pk=row.pk).update(deadline_at=now() + timedelta(seconds=8))
     page = visit(cast.bob, f"/northwind/requests/{row.number}?mode=reject")
     page.fill("#n1", "Too dear")
-    expect(page.locator("#decide-state")).to_contain_text("an answer is no longer taken", timeout=PATIENCE)
+    expect(page.locator("#decide-state")).to_contain_text("an answer is no longer taken")
     expect(page.locator("#modes")).to_have_count(0)
     expect(page.locator("#decide-form button[type=submit]")).to_be_disabled()
     expect(page.locator("#n1")).to_have_value("Too dear")
@@ -249,7 +249,7 @@ def test_what_others_decide_ends_the_open_page_and_says_nothing_of_denial(
     is_live(page)
     expect(page.locator("#why")).to_contain_text("it is denied")
     reject(cast, row)
-    expect(page.locator("#decide-state")).to_contain_text("Bob rejected", timeout=PATIENCE)
+    expect(page.locator("#decide-state")).to_contain_text("Bob rejected")
     expect(page.locator("#modes")).to_have_count(0)
     expect(page.locator("#why")).not_to_contain_text("denied")
     assert page.evaluate("window.lost") is None
@@ -260,7 +260,7 @@ def test_times_go_on_and_no_part_is_told_to_a_page_without_it(
 ) -> None:
     row = ask(agent)
     page: Page = visit(cast.bob, f"/northwind/requests/{row.number}")
-    expect(page.locator("#deeds [data-ago]")).to_have_text("8 s ago", timeout=PATIENCE)
+    expect(page.locator("#deeds [data-ago]")).to_have_text("8 s ago")
 
 
 def tick_all(page: Page, many: int) -> None:
@@ -338,7 +338,7 @@ def test_the_panel_follows_what_somebody_else_decides(cast: Cast, agent: AgentHt
     is_live(page)
     expect(page.locator("#peek .peek__foot")).to_contain_text("Approve…")
     reject(cast, row)
-    expect(page.locator("#peek .meta-line")).to_contain_text("Bob rejected", timeout=PATIENCE)
+    expect(page.locator("#peek .meta-line")).to_contain_text("Bob rejected")
     expect(page.locator("#peek .peek__foot")).to_have_count(0)
 
 
@@ -351,7 +351,7 @@ def test_a_run_page_opened_at_the_start_follows_to_the_end(
     expect(page.locator("#state")).to_contain_text("Nothing is saved yet")
     page.click("summary:has-text('Limits')")
     (call_,) = agent.pause(run, call()).ok(201)["tool_calls"]
-    expect(page.locator("#state h2")).to_have_text("Checkpoint 1", timeout=PATIENCE)
+    expect(page.locator("#state h2")).to_have_text("Checkpoint 1")
     expect(page.locator("#weight")).to_be_visible()
     expect(page.locator("#li-s")).to_be_visible()  # the form that is open stays
     PersonHttp(cast.bob).decide(call_, "approve").ok()
@@ -360,7 +360,7 @@ def test_a_run_page_opened_at_the_start_follows_to_the_end(
     page.keyboard.press("Escape")
     page.locator("h1").click()
     agent.post(f"/branches/{Branch.objects.get(run=run).pk}/finish", {"result": "done"}).ok()
-    expect(page.locator("#run-state")).to_have_text("Succeeded", timeout=PATIENCE)
+    expect(page.locator("#run-state")).to_have_text("Succeeded")
     expect(page.locator("#run-facts")).to_contain_text("ended")
     expect(page.locator("#controls")).to_contain_text("The run has ended")
     expect(page.locator("#controls summary")).to_have_count(0)
@@ -378,7 +378,7 @@ def test_words_are_called_unsent_only_where_there_are_some(
     page.fill("#n1", typed)
     reject(cast, row)
     banner = page.locator("#live-banner")
-    expect(banner).to_contain_text("Bob rejected", timeout=PATIENCE)
+    expect(banner).to_contain_text("Bob rejected")
     assert ("was not sent" in banner.inner_text()) == told
 
 
@@ -392,10 +392,10 @@ def test_who_looks_is_seen_and_a_row_moves_when_its_reader_wants_it_to(
     other = visit(cast.alice, f"/northwind/requests/{seen.number}")
     is_live(other)
     eyes = page.locator(f"#rq-{seen.number}-eyes")
-    expect(eyes).to_contain_text("Alice is looking", timeout=PATIENCE)
+    expect(eyes).to_contain_text("Alice is looking")
     other.goto("about:blank")
-    expect(eyes).to_be_empty(timeout=PATIENCE)
-    expect(page.locator("#fresh")).to_contain_text("1 due sooner", timeout=PATIENCE)
+    expect(eyes).to_be_empty()
+    expect(page.locator("#fresh")).to_contain_text("1 due sooner")
     assert page.locator(f'[data-group="soon"] #rq-{short.number}').count() == 1
     page.locator(f"#rq-{short.number} .row__link").focus()
     page.keyboard.press("n")
@@ -415,7 +415,7 @@ def test_an_edit_is_sent_from_the_keyboard_at_any_size(
     page.wait_for_url("**mode=edit**")
     page.get_by_label("amount").fill("9.00")
     page.keyboard.press("Control+Enter")
-    expect(page.locator("[name=back]:visible")).to_be_focused(timeout=PATIENCE)
+    expect(page.locator("[name=back]:visible")).to_be_focused()
     page.keyboard.press("Control+Enter")
     page.wait_for_selector("#outcome")
     assert Decision.objects.get(request_id=row.pk).type == "edit"

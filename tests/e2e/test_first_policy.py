@@ -16,7 +16,7 @@ from reviewhub.reviews.models import ReviewRequest
 from reviewhub.toolcalls.models import ToolCall
 from tests.cast import Cast
 from tests.driver import AgentHttp, call
-from tests.e2e.desk import PATIENCE, Visit
+from tests.e2e.desk import Visit
 from tests.insights.make import recorded
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,7 +27,7 @@ def approve(page: Page) -> None:
     """What must not run twice is asked once more."""
     page.get_by_role("button", name="Approve").first.click()
     page.locator(".btns--turned").get_by_role("button", name="Approve").click()
-    expect(page.locator(".btns--turned")).to_have_count(0, timeout=PATIENCE)
+    expect(page.locator(".btns--turned")).to_have_count(0)
 
 
 def test_the_way_of_an_admin_from_a_rule_to_the_record(cast: Cast, agent: AgentHttp, visit: Visit) -> None:
@@ -54,7 +54,7 @@ def test_the_way_of_an_admin_from_a_rule_to_the_record(cast: Cast, agent: AgentH
     page.wait_for_url("**/policy/draft*")
     work_off(Backtest.objects.get().pk)
     page.goto(page.url)
-    expect(page.locator("#backtest tbody")).to_contain_text("Finance", timeout=PATIENCE)
+    expect(page.locator("#backtest tbody")).to_contain_text("Finance")
     page.get_by_role("button", name="Publish v1").click()
     page.wait_for_url("**/northwind/policy")
     paused = agent.pause(agent.run(title="Ticket")["id"], call(arguments={"amount": 900})).ok(201)

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from reviewhub.accounts.models import Member, Team
 from tests.cast import Cast
 from tests.driver import AgentHttp
-from tests.e2e.desk import PATIENCE, Visit, ask, is_live, tab_to
+from tests.e2e.desk import Visit, ask, is_live, tab_to
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -24,7 +24,7 @@ def test_a_question_is_answered_while_one_looks(cast: Cast, agent: AgentHttp, vi
     is_live(page)
     (question,) = agent.get("/questions").ok()["items"]
     agent.post(f"/questions/{question['id']}/answer", {"text": "The <b>blue</b> one"}).ok()
-    expect(page.locator("#deeds")).to_contain_text("The <b>blue</b> one", timeout=PATIENCE)
+    expect(page.locator("#deeds")).to_contain_text("The <b>blue</b> one")
     expect(page.locator("#decide-form")).to_be_visible()
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -11,7 +9,7 @@ from reviewhub.reviews.models import ReviewRequest
 from reviewhub.toolcalls.models import CallVersion, Decision
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, call
-from tests.e2e.desk import PATIENCE, Visit, ask, is_live, rows
+from tests.e2e.desk import Visit, ask, is_live, rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -34,16 +32,11 @@ def test_what_one_decides_the_other_sees_without_reload(cast: Cast, agent: Agent
     alice = visit(cast.alice, "/northwind/queue")
     is_live(alice)
     alice.evaluate("window.stayed = true")
-    begun = time.monotonic()
     PersonHttp(cast.bob).post(
         f"/requests/{row.pk}/decide",
         {"type": "reject", "version": 1, "digest": row.digest, "message": "Not now."},
     ).ok()
-    decided = time.monotonic()
-    expect(alice.locator(f"#rq-{row.number} .gone-mark")).to_contain_text("Bob rejected", timeout=PATIENCE)
-    assert time.monotonic() - decided < max(
-        1.0, decided - begun
-    )  # a second, or what the machine needs for one POST
+    expect(alice.locator(f"#rq-{row.number} .gone-mark")).to_contain_text("Bob rejected")
     assert alice.evaluate("window.stayed") is True
 
 
@@ -55,7 +48,7 @@ def test_new_requests_wait_behind_a_pill_and_keep_the_place(
     is_live(page)
     ask(agent)
     ask(agent)
-    expect(page.locator("#fresh-words")).to_have_text("2 new requests", timeout=PATIENCE)
+    expect(page.locator("#fresh-words")).to_have_text("2 new requests")
     expect(rows(page)).to_have_count(1)
     page.keyboard.press("n")
     expect(rows(page)).to_have_count(3)
@@ -72,7 +65,7 @@ def test_what_happened_while_the_socket_was_away_is_told(cast: Cast, agent: Agen
         {"type": "reject", "version": 1, "digest": row.digest, "message": "Not now."},
     ).ok()
     comes_back(page)
-    expect(page.locator(f"#rq-{row.number} .gone-mark")).to_contain_text("Bob rejected", timeout=PATIENCE)
+    expect(page.locator(f"#rq-{row.number} .gone-mark")).to_contain_text("Bob rejected")
 
 
 def test_that_a_page_is_live_is_announced_only_when_it_was_not(cast: Cast, visit: Visit) -> None:
@@ -82,9 +75,9 @@ def test_that_a_page_is_live_is_announced_only_when_it_was_not(cast: Cast, visit
     expect(told).to_have_count(0)
     expect(page.locator("#live")).not_to_have_attribute("role", "status")
     goes_away(page)
-    expect(told).to_have_text("Offline", timeout=PATIENCE)
+    expect(told).to_have_text("Offline")
     comes_back(page)
-    expect(told).to_have_text("Live", timeout=PATIENCE)
+    expect(told).to_have_text("Live")
 
 
 def test_a_run_that_went_on_while_the_socket_was_away_is_shown(
@@ -100,7 +93,7 @@ def test_a_run_that_went_on_while_the_socket_was_away_is_shown(
         else:
             agent.pause(run, call()).ok(201)
         comes_back(page)
-        expect(page.locator("#timeline .cpt")).to_have_count(at, timeout=PATIENCE)
+        expect(page.locator("#timeline .cpt")).to_have_count(at)
     expect(page.locator("#run-waits")).to_contain_text("#1")
 
 
@@ -130,12 +123,12 @@ def test_a_stale_page_is_told_live_and_by_a_conflict_that_keeps_the_draft(
         f"/requests/{row.pk}/decide",
         {"type": "reject", "version": 1, "digest": row.digest, "message": "Not now."},
     ).ok()
-    expect(page.locator("#live-banner .banner")).to_contain_text("Alice rejected", timeout=PATIENCE)
+    expect(page.locator("#live-banner .banner")).to_contain_text("Alice rejected")
     expect(page.locator("#n1")).to_have_value("Photo matches the claim.")
     expect(page.locator("#decide-form button[type=submit]")).to_be_disabled()
     # Sent all the same, as by a page whose socket is away:
     page.evaluate("document.querySelector('#decide-form').submit()")
-    expect(page.locator("#conflict")).to_contain_text("Alice was first", timeout=PATIENCE)
+    expect(page.locator("#conflict")).to_contain_text("Alice was first")
     expect(page.locator("#draft")).to_contain_text("Photo matches the claim.")
     assert Decision.objects.get(request_id=row.pk).type == "reject"
 
@@ -173,7 +166,7 @@ def test_the_whole_way_by_keyboard(cast: Cast, agent: AgentHttp, visit: Visit) -
     page = visit(cast.bob, "/northwind/queue")
     page.keyboard.press("j")
     expect(page.locator(f"#rq-{second.number}.is-on")).to_be_visible()
-    expect(page.locator("#peek")).to_contain_text(f"#{second.number}", timeout=PATIENCE)
+    expect(page.locator("#peek")).to_contain_text(f"#{second.number}")
     page.keyboard.press("k")
     page.keyboard.press("r")
     page.wait_for_url(f"**/requests/{first.number}?mode=reject*")
@@ -283,13 +276,13 @@ def test_a_new_version_of_the_plan_comes_without_a_reload(cast: Cast, agent: Age
     for number, title in enumerate(("Ask the carrier", "Refund the price")):
         body = {"steps": [{"id": "a", "title": title}], "why": {"kind": "failures", "failures": 2}}
         agent.post(f"/runs/{run}/plans", body).ok(201)
-        expect(page.locator("#plan .plan")).to_contain_text(title, timeout=PATIENCE)
+        expect(page.locator("#plan .plan")).to_contain_text(title)
         expect(page.locator("#plan .vers li")).to_have_count(number + 1)
     # Neither of these is an event.
     agent.post(f"/runs/{run}/plans/2/marks", {"marks": [{"step": "a", "status": "done"}]}).ok()
-    expect(page.locator("#plan")).to_contain_text("1 of 1 steps done", timeout=PATIENCE)
+    expect(page.locator("#plan")).to_contain_text("1 of 1 steps done")
     agent.post(f"/runs/{run}/checkpoints", {"state": {"n": 1}, "node": "refund"}).ok(201)
-    expect(page.locator("#timeline .cpt")).to_have_count(3, timeout=PATIENCE)  # and both versions of the plan
+    expect(page.locator("#timeline .cpt")).to_have_count(3)  # and both versions of the plan
 
 
 def test_the_plan_goes_back_without_a_script(cast: Cast, agent: AgentHttp, visit: Visit) -> None:

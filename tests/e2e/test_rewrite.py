@@ -100,5 +100,5 @@ def test_a_phone_shows_the_whole_fork_form_above_its_foot(cast: Cast, agent: Age
     page = visit(cast.bob, f"/northwind/runs/{run}", viewport={"width": 390, "height": 844})
     page.click("#state summary:has-text('Fork from here')")
     page.locator("#fr").fill("Another way")
-    page.get_by_role("button", name="Fork and run").click(timeout=3_000)
+    page.get_by_role("button", name="Fork and run").click()
     page.wait_for_url(lambda address: "checkpoint" in address or "branch" in address)
