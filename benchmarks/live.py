@@ -6,7 +6,7 @@
 `manage.py up` runs the product on a database of its own; without `--postgresql` on SQLite, with the broker in a folder.
 So many reviewers, each a person of their own, have their queue open: their sockets are held here and read what they are
 told. One more has it open in Chromium. An agent asks through the API, every half second once. A request counts as
-committed when its row was written, which is some milliseconds before its commit; as visible when the page has drawn that
+committed when its row was written, some milliseconds before its commit; as visible when the page has drawn that
 it is there. How long it took until the last of the other sockets was told stands beside it.
 """
 
