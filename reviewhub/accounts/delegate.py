@@ -16,6 +16,7 @@ from reviewhub.accounts.permissions import Action, Target
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
+from reviewhub.core.display import moments
 from reviewhub.core.errors import Invalid, NotFound
 
 LONGEST = timedelta(days=366)
@@ -86,6 +87,6 @@ def _check_times(lender: Member, starts_at: datetime, ends_at: datetime) -> None
     if other := others.first():
         raise Invalid.at(
             "/starts_at",
-            f"{other.to.person.name} votes in your place from {time_text(other.starts_at)} until "
-            f"{time_text(other.ends_at)}; end that first.",
+            f"{other.to.person.name} votes in your place from {moments.said(other.starts_at)} until "
+            f"{moments.said(other.ends_at)}; end that first.",
         )

@@ -33,6 +33,9 @@ class Person(AbstractBaseUser):
     is_active = models.BooleanField(default=True)
     must_change_password = models.BooleanField(default=False)
     single_keys = models.BooleanField(default=True)
+    # The zone that they read times in, by its IANA name: of the browser last seen, unless they chose one.
+    zone = models.CharField(max_length=64, blank=True)
+    zone_is_chosen = models.BooleanField(default=False)
     theme = models.CharField(max_length=5, blank=True, choices=[("light", "light"), ("dark", "dark")])
     created_at = models.DateTimeField(auto_now_add=True)
 

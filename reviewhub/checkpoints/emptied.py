@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from reviewhub.checkpoints.models import Checkpoint, Removal
+from reviewhub.core.display import moments
 from reviewhub.core.errors import NotFound, ReviewHubError
 
 
@@ -36,7 +37,7 @@ def or_removed(run_id: uuid.UUID) -> Iterator[None]:
             raise
         raise StatesRemoved(
             f"The run's plans and records were removed with its states by {removal.kind} on"
-            f" {removal.created_at:%Y-%m-%d}.",
+            f" {moments.said(removal.created_at)}.",
             run=str(run_id),
             kind=removal.kind,
             removed_at=removal.created_at.isoformat(),

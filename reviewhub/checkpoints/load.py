@@ -13,6 +13,7 @@ from reviewhub.checkpoints.models import Checkpoint, Tombstone
 from reviewhub.checkpoints.recall import Tip
 from reviewhub.checkpoints.rows import BrokenCheckpoint
 from reviewhub.checkpoints.tree import State
+from reviewhub.core.display import moments
 from reviewhub.core.errors import ReviewHubError
 from reviewhub.runs.models import Run
 
@@ -89,7 +90,7 @@ def removed(checkpoint_id: uuid.UUID, *, runs: QuerySet[Run]) -> CheckpointRemov
     removal = stone.removal
     return CheckpointRemoved(
         f"Checkpoint {stone.number} of {stone.branch.name} was removed by {removal.kind} on"
-        f" {removal.created_at:%Y-%m-%d}; its place and its hash stay.",
+        f" {moments.said(removal.created_at)}; its place and its hash stay.",
         run=str(stone.branch.run_id),
         branch=stone.branch.name,
         number=stone.number,

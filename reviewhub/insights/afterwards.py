@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date
 
 from django.db.models import Count
 from django.db.models.functions import TruncDay
@@ -38,7 +38,7 @@ def afterwards(asked: Asked) -> dict[date, Counter[str]]:
     if asked.tool:
         rows = rows.filter(tool_name=asked.tool)
     found: dict[date, Counter[str]] = defaultdict(Counter)
-    counted = rows.annotate(day=TruncDay("reviewed_at")).values_list("day", "state", "severity")
+    counted = rows.annotate(day=TruncDay("reviewed_at", tzinfo=UTC)).values_list("day", "state", "severity")
     for day, state, severity, many in counted.order_by().annotate(many=Count("id")):
         found[day_of(day)][FINE if state == FINE else severity] += many
     return dict(sorted(found.items()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 
 from django.db.models import Count, Q
 from django.db.models.functions import TruncHour
@@ -21,7 +21,7 @@ def count_hours(day: date) -> list[Hour]:
     for name, column in (("opened", "created_at"), ("closed", "decided_at")):
         rows = ReviewRequest.objects.filter(
             **{f"{column}__gte": since, f"{column}__lt": since + ONE}
-        ).annotate(hour=TruncHour(column))
+        ).annotate(hour=TruncHour(column, tzinfo=UTC))
         if name == "closed":
             rows = rows.exclude(state="pending")
         for workspace, hour, many, expired in rows.values_list("workspace_id", "hour").annotate(

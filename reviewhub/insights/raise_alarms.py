@@ -5,15 +5,17 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import timedelta, tzinfo
 
 from django.conf import settings
 from django.db import transaction
 
 from reviewhub.accounts.models import Member, Role, Workspace
+from reviewhub.accounts.zone import addresses_by_zone
 from reviewhub.audit.record import record
 from reviewhub.core.actors import SYSTEM
 from reviewhub.core.clock import now
+from reviewhub.core.display import moments
 from reviewhub.core.sweeps import each
 from reviewhub.deliveries.queue_email import queue_email
 from reviewhub.insights.kinds import AlarmRaised
@@ -48,13 +50,9 @@ def _raise(workspace_id: uuid.UUID, calls: Sequence[ToolCall]) -> int:
     told = Member.objects.filter(
         workspace=workspace, is_active=True, role__in=[Role.MANAGER, Role.ADMIN], person__is_active=True
     )
-    subject, body = _mail(workspace, calls)
-    queue_email(
-        workspace=workspace,
-        to=list(told.order_by("person__email").values_list("person__email", flat=True)),
-        subject=subject,
-        body=body,
-    )
+    for zone, addresses in addresses_by_zone(told.select_related("person")):
+        subject, body = _mail(workspace, calls, zone)
+        queue_email(workspace=workspace, to=addresses, subject=subject, body=body)
     record(
         "alarm.raised",
         workspace_id=workspace_id,
@@ -67,11 +65,11 @@ def _raise(workspace_id: uuid.UUID, calls: Sequence[ToolCall]) -> int:
     return len(calls)
 
 
-def _mail(workspace: Workspace, calls: Sequence[ToolCall]) -> tuple[str, str]:
-    """Subject and text; without arguments: a mailbox is no place for secrets."""
+def _mail(workspace: Workspace, calls: Sequence[ToolCall], zone: tzinfo) -> tuple[str, str]:
+    """Subject and text, with times in `zone`; without arguments: a mailbox is no place for secrets."""
     many = f"{len(calls)} calls" if len(calls) > 1 else "A call"
     lines = [
-        f"    {call.created_at:%Y-%m-%d %H:%M} UTC  {call.tool_name}, agent {call.agent.name}\n"
+        f"    {moments.said(call.created_at, zone)}: {call.tool_name}, agent {call.agent.name}\n"
         f"    {settings.PUBLIC_URL}/{workspace.slug}/runs/{call.run_id}"
         for call in calls[:NAMED]
     ]

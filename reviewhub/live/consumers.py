@@ -18,8 +18,10 @@ from urllib.parse import parse_qs
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import Error
+from django.utils import timezone
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed
+from reviewhub.accounts.zone import zone_of
 from reviewhub.live import news
 from reviewhub.live.hub import RESYNC, Hint, Subscription, hub
 from reviewhub.live.visitor import visitor
@@ -123,7 +125,7 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
         if caller is None:
             await self._end(ENDED)
             return False
-        text = await database_sync_to_async(say)(caller, about)
+        text = await database_sync_to_async(self._in_their_zone)(caller, say, about)
         if text:
             try:
                 await self.send(text_data=text)
@@ -131,6 +133,12 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
                 # The browser went away; `disconnect` is on its way.
                 return False
         return True
+
+    def _in_their_zone(self, caller: MemberCaller, say: Any, about: Any) -> str:
+        """What there is to say, with times as a page has them for this reader."""
+        with timezone.override(zone_of(caller.member.person, self.scope.get("cookies"))):
+            text: str = say(caller, about)
+            return text
 
     async def _end(self, code: int) -> None:
         # A browser that went away first needs to be told nothing; `disconnect` is on its way.

@@ -6,6 +6,7 @@ import uuid
 
 from reviewhub_agents.wire.fields import time_text
 
+from reviewhub.core.display import moments
 from reviewhub.core.errors import Conflict
 from reviewhub.policies.models import PolicyDraft
 from reviewhub.policies.states import OPEN_DRAFT
@@ -27,9 +28,9 @@ def another(found: PolicyDraft | None) -> DraftChanged:
     """What is said to whoever would replace a draft that they did not start from: whose it is, and of when."""
     if found is None:
         return DraftChanged()
-    at = f"{found.created_at:%d %B, %H:%M} UTC"
     return DraftChanged(
-        f"{found.author_name} saved a draft on {at}. Saving would replace it: look at it first, and say so.",
+        f"{found.author_name} saved a draft on {moments.said(found.created_at)}. "
+        "Saving would replace it: look at it first, and say so.",
         draft=str(found.pk),
         by=found.author_name,
         at=time_text(found.created_at),

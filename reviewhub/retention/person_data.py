@@ -69,7 +69,10 @@ def _record(workspace_id: uuid.UUID, actor: Actor, who: str, subject: uuid.UUID 
 
 def _of_member(member: Member) -> Lines:
     person = member.person
-    yield {"about": "account", **_row(person, "id", "name", "email", "is_active", "theme", "created_at")}
+    yield {
+        "about": "account",
+        **_row(person, "id", "name", "email", "is_active", "theme", "zone", "created_at"),
+    }
     teams = [team.name for team in member.teams.all()]
     yield {
         "about": "membership",

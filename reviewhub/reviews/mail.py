@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import tzinfo
+
 from django.conf import settings
 
+from reviewhub.core.display import moments
 from reviewhub.reviews.models import PostReview, ReviewRequest
 
 
@@ -12,9 +15,10 @@ def address_of(row: ReviewRequest) -> str:
     return f"{settings.PUBLIC_URL}/{row.workspace.slug}/requests/{row.number}"
 
 
-def waiting_mail(row: ReviewRequest) -> tuple[str, str]:
-    """Subject and text of "a request waits". The link only shows; deciding needs sign-in and a form."""
-    due = f"until {row.deadline_at:%Y-%m-%d %H:%M} UTC" if row.deadline_at else "without a deadline"
+def waiting_mail(row: ReviewRequest, zone: tzinfo) -> tuple[str, str]:
+    """Subject and text of "a request waits", with its time in `zone`. The link only shows; deciding needs sign-in and a
+    form."""
+    due = f"until {moments.said(row.deadline_at, zone)}" if row.deadline_at else "without a deadline"
     what = (
         "Somebody must say whether this happened"
         if row.kind == row.Kind.UNKNOWN

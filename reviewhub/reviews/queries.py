@@ -13,7 +13,7 @@ from reviewhub.accounts.models import Member, Workspace
 from reviewhub.accounts.permissions import Scope
 from reviewhub.accounts.queries import agents_of
 from reviewhub.audit.models import Event
-from reviewhub.core import keyset
+from reviewhub.core import keyset, zones
 from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.keyset import Page
 from reviewhub.core.rows import one_or_none
@@ -126,9 +126,8 @@ def newest_event(workspace_id: uuid.UUID) -> int:
 
 
 def votes_today(member: Member, at: datetime) -> int:
-    """How many votes the member gave since the last midnight before `at`, in UTC."""
-    midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return Review.objects.filter(member=member, created_at__gte=midnight).count()
+    """How many votes the member gave on the reader's day that `at` is in."""
+    return Review.objects.filter(member=member, created_at__gte=zones.today_began(at)).count()
 
 
 def has_answered(agent_id: uuid.UUID) -> bool:

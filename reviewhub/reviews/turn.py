@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from reviewhub.accounts.lent import DECIDING_ROLES, in_force
 from reviewhub.accounts.models import Member, Role
+from reviewhub.accounts.zone import addresses_by_zone
 from reviewhub.audit.record import record
 from reviewhub.core.actors import SYSTEM
 from reviewhub.deliveries.queue_email import queue_email
@@ -67,12 +68,14 @@ def tell(row: ReviewRequest, teams: Collection[uuid.UUID], *, why: str = "") -> 
 
 def send(row: ReviewRequest, members: QuerySet[Member], *, why: str = "") -> int:
     """One e-mail to each of these people; how many."""
-    addresses = sorted(set(members.values_list("person__email", flat=True)))
-    subject, body = waiting_mail(row)
-    queue_email(
-        workspace=row.workspace, to=addresses, subject=f"{why}: {subject}" if why else subject, body=body
-    )
-    return len(addresses)
+    many = 0
+    for zone, addresses in addresses_by_zone(members.select_related("person")):
+        subject, body = waiting_mail(row, zone)
+        queue_email(
+            workspace=row.workspace, to=addresses, subject=f"{why}: {subject}" if why else subject, body=body
+        )
+        many += len(addresses)
+    return many
 
 
 def deciders_in(teams: Collection[uuid.UUID]) -> QuerySet[Member]:

@@ -18,6 +18,7 @@ from reviewhub.audit.models import Event, SealKey
 from reviewhub.audit.proof import proof_of
 from reviewhub.audit.queries import Filters, list_events, place, story
 from reviewhub.audit.search import search_events
+from reviewhub.core import zones
 from reviewhub.core.display import durations
 from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.core.rows import one_or_none
@@ -60,6 +61,7 @@ def audit(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     context = {
         "lines": [Line(event) for event in found.events],
         "given": given,
+        "zone": zones.name_of(zones.of_form(given)),
         "choices": choices(caller),
         "saved": saved(caller, SavedView.Page.AUDIT, given),
         "more": more.urlencode() if found.next else "",

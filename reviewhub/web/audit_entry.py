@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC
 from functools import cached_property
 from typing import Any, Final
 
 from reviewhub_agents import canonical
 
 from reviewhub.audit.models import Event
-from reviewhub.core.display import arguments
+from reviewhub.core.display import arguments, moments
 from reviewhub.core.display.changed import Changed, changed
 from reviewhub.web.audit_kinds import kind_words
 
@@ -76,9 +75,8 @@ class Line:
 
     @property
     def day(self) -> str:
-        """The day in UTC, for the group's heading."""
-        at = self.event.at.astimezone(UTC)
-        return f"{at.day} {at:%B %Y}, UTC"
+        """The reader's day, for the group's heading."""
+        return moments.day(self.event.at)
 
     @property
     def leaf(self) -> str:

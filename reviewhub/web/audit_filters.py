@@ -5,13 +5,14 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import date, datetime
 from typing import Any, Final
 
 from reviewhub.accounts.models import Agent, Member, Team
 from reviewhub.accounts.permissions import MemberCaller, scope_of
 from reviewhub.accounts.queries import agents_of, agents_of_team, members_of, teams_of
 from reviewhub.audit.queries import ACTORS, NOBODY, Filters, kind_names
+from reviewhub.core import zones
 from reviewhub.runs.queries import run_called
 from reviewhub.tools.queries import tool_names
 from reviewhub.web.audit_kinds import named
@@ -46,8 +47,13 @@ def choices(caller: MemberCaller) -> Choices:
 
 
 def filters_of(given: Mapping[str, Any], workspace_id: uuid.UUID) -> Filters:
-    """What an address asks for. Of a day, a kind of actor or an entry's number that is none nothing is asked."""
-    actor, until = given.get("actor", ""), _day(given.get("until", ""))
+    """What an address asks for. Of a day, a kind of actor or an entry's number that is none nothing is asked.
+
+    Days are those of the zone that the address names, so that whoever gets it sent finds the same; without one those of
+    the reader's.
+    """
+    actor, zone = given.get("actor", ""), zones.of_form(given)
+    since, until = (_day(given.get(name, "")) for name in DAYS)
     team = _named(given.get("team", ""))
     return Filters(
         text=given.get("q", "")[:200].strip(),
@@ -61,14 +67,17 @@ def filters_of(given: Mapping[str, Any], workspace_id: uuid.UUID) -> Filters:
         agent_ids=agents_of_team(workspace_id, team) if team else (),
         run_id=_run(given.get("run", "").strip(), workspace_id),
         request_id=_named(given.get("request", "")),
-        since=_day(given.get("since", "")),
-        until=until + timedelta(days=1) if until else None,
+        since=zones.begin(since, zone) if since else None,
+        until=zones.end(until, zone) if until else None,
     )
 
 
 def words_of(given: Mapping[str, Any]) -> str:
     """The filters for people and for the record."""
-    return ", ".join(f"{name} {value[:200]}" for name in NAMES if (value := given.get(name, "").strip()))
+    said = [f"{name} {value[:200]}" for name in NAMES if (value := given.get(name, "").strip())]
+    if any(given.get(name, "").strip() for name in DAYS):
+        said.append(f"days of {zones.name_of(zones.of_form(given))}")
+    return ", ".join(said)
 
 
 def _run(text: str, workspace_id: uuid.UUID) -> uuid.UUID | None:
@@ -90,8 +99,8 @@ def _named(text: str) -> uuid.UUID | None:
         return NOBODY
 
 
-def _day(text: str) -> datetime | None:
+def _day(text: str) -> date | None:
     try:
-        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) if text else None
+        return datetime.strptime(text, "%Y-%m-%d").date() if text else None  # noqa: DTZ007
     except ValueError:
         return None

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from reviewhub.accounts.permissions import Action, MemberCaller
+from reviewhub.core.display import moments
 from reviewhub.core.errors import Invalid
 from reviewhub.reviews.hand_over import hand_over as hand_request_over
 from reviewhub.reviews.models import ReviewRequest
@@ -71,7 +72,7 @@ def snooze(request: HttpRequest, caller: MemberCaller, row: ReviewRequest) -> Ht
     if kept is None:
         messages.success(request, f"#{row.number} is in your queue again.")
         return redirect(_here(caller, row))
-    messages.success(request, f"#{row.number} is back in your queue at {kept.until:%Y-%m-%d %H:%M} UTC.")
+    messages.success(request, f"#{row.number} is back in your queue at {moments.said(kept.until)}.")
     return redirect(f"/{caller.member.workspace.slug}/queue{sent_from(request)}")
 
 

@@ -20,10 +20,12 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Target, require
 from reviewhub.accounts.queries import views_of
 from reviewhub.accounts.remove_view import remove_view
 from reviewhub.accounts.save_view import READS, save_view
+from reviewhub.core import zones
 from reviewhub.core.errors import Invalid
 from reviewhub.reviews.filters import filters_of
 from reviewhub.reviews.queries import counts as counts_of
 from reviewhub.web.access import actor, page, posted
+from reviewhub.web.audit_filters import DAYS
 from reviewhub.web.forms import words
 
 # Page → the parameters of its address that a view keeps; where one is in the list and what is open are no part of it.
@@ -53,8 +55,8 @@ KEPT: dict[str, tuple[str, ...]] = {
         "team",
         "run",
         "request",
-        "since",
-        "until",
+        *DAYS,
+        zones.FIELD,
     ),
 }
 
@@ -100,8 +102,10 @@ def _counts(caller: MemberCaller, views: Sequence[SavedView]) -> list[str]:
 
 
 def kept(page: str, given: Mapping[str, Sequence[str]]) -> str:
-    """What a view keeps of these parameters, always written the same way."""
-    pairs = [(name, value) for name in KEPT[page] for value in sorted({*given.get(name, ())} - {""})]
+    """What a view keeps of these parameters, always written the same way. A zone is of days, if there are some."""
+    has_days = any("".join(given.get(day, ())) for day in DAYS)
+    names = [name for name in KEPT[page] if name != zones.FIELD or has_days]
+    pairs = [(name, value) for name in names for value in sorted({*given.get(name, ())} - {""})]
     return urlencode(pairs)
 
 

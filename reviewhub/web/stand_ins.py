@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib import messages
@@ -16,8 +15,11 @@ from reviewhub.accounts.lent import DECIDING_ROLES, delegations_of, lent_to
 from reviewhub.accounts.models import Member
 from reviewhub.accounts.permissions import Action, MemberCaller
 from reviewhub.accounts.take_back import take_back
+from reviewhub.core import zones
+from reviewhub.core.display import moments
 from reviewhub.core.errors import Invalid
 from reviewhub.core.rows import one_or_none
+from reviewhub.web import times
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import words
 from reviewhub.web.render import show
@@ -45,6 +47,7 @@ def _page(
         "lent": lent_to(member),
         "errors": errors or [],
         "given": request.POST,
+        "zone": zones.name_of(zones.of_form(request.POST)),
     }
     return show(request, caller, "web/stand_ins.html", context, nav="stand-ins", status=status)
 
@@ -62,14 +65,14 @@ def lend(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     to = one_or_none(Member.objects.filter(workspace_id=caller.workspace_id, pk=chosen)) if chosen else None
     if to is None:
         raise Invalid.at("/to", "Choose who votes in your place.")
+    starts, ends = times.read(given, "starts_at"), times.read(given, "ends_at")
     made = delegate(
-        member=caller.member,
-        to=to,
-        starts_at=_moment(given.get("starts_at", ""), "starts_at"),
-        ends_at=_moment(given.get("ends_at", ""), "ends_at"),
-        actor=actor(request, caller),
+        member=caller.member, to=to, starts_at=starts.at, ends_at=ends.at, actor=actor(request, caller)
     )
-    messages.success(request, f"{made.to.person.name} votes in your place while it lasts.")
+    when = f"from {moments.said(made.starts_at)}, until {moments.said(made.ends_at)}"
+    messages.success(request, f"{made.to.person.name} votes in your place {when}.")
+    for note in dict.fromkeys(filter(None, (starts.note, ends.note))):
+        messages.info(request, note)
     return redirect(f"/{caller.member.workspace.slug}/stand-ins")
 
 
@@ -83,15 +86,6 @@ def end(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     take_back(delegation_id=row, member=caller.member, actor=actor(request, caller))
     messages.success(request, "Your votes are your own again.")
     return redirect(f"/{caller.member.workspace.slug}/stand-ins")
-
-
-def _moment(text: str, field: str) -> datetime:
-    """A time as browsers send it, taken as UTC. Raises Invalid."""
-    try:
-        found = datetime.fromisoformat(text.strip())
-    except ValueError as error:
-        raise Invalid.at(f"/{field}", "Write a day and a time, such as 2026-12-24T08:00.") from error
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _id(text: str) -> uuid.UUID | None:

@@ -50,6 +50,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("signout", signin.signout),
     path("account", account.account),
     path("account/look", account.look),
+    path("account/zone", account.zone),
     path("account/password", account.password),
     path("<slug:slug>/", start.home),
     path("<slug:slug>/start", start.start),

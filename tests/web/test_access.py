@@ -15,7 +15,7 @@ from reviewhub.web.urls import urlpatterns
 from tests.cast import Cast
 
 As = Callable[[Member], Client]
-OPEN = {"", "signin", "signout", "account", "account/look", "account/password"}
+OPEN = {"", "signin", "signout", "account", "account/look", "account/zone", "account/password"}
 
 # Address below the workspace → method, and what alice (admin, no team), bob (reviewer, own team), dave (reviewer, other
 # team) and carol (manager) get. Mallory (other workspace) always gets 404. "ok" is anything that is no refusal.

@@ -365,7 +365,7 @@ def test_a_stale_form_is_told_who_and_when(cast: Cast, as_: As, agent: AgentHttp
     assert stale.status_code == 409
     shown = stale.content.decode()
     assert "Nothing was rewritten: the branch has gone on" in shown
-    assert re.search(r"Support agent</bdi> was last at it, \d+ \w+ \d+, [\d:]+ UTC", shown)
+    assert re.search(r"Support agent</bdi> was last at it, <time [^>]+>\d+ \w+ \d+, [\d:]+ UTC</time>", shown)
     cast.alice.teams.add(cast.support)
     PersonHttp(cast.alice).post(f"/checkpoints/{first['id']}/rewrite", {"reason": "mine"}).ok(201)
     over = client.post(address, form_of(shown) | {"do": "confirm"})

@@ -238,10 +238,10 @@ def test_the_sign_in_page_refuses_them_too(name: str, bob: Member) -> None:
     assert stored() == before
 
 
-@pytest.mark.parametrize("name", ["old", "new", "again", "theme"])
+@pytest.mark.parametrize("name", ["old", "new", "again", "theme", "zone"])
 def test_the_account_page_refuses_them_too(name: str, bob: Member, as_: As) -> None:
     new = "purple monkey dishwasher 9"
-    path = "/account/look" if name == "theme" else "/account/password"
+    path = {"theme": "/account/look", "zone": "/account/zone"}.get(name, "/account/password")
     given = {"old": PASSWORD, "new": new, "again": new, name: new + "\x00"}
     answer = as_(bob).post(path, given)
     assert answer.status_code == 422

@@ -529,7 +529,7 @@ def test_a_claim_of_somebody_else_says_whose_and_until_when_and_is_taken_over(ca
     answer = send(client, row, "reject", message="Use staging instead")
     page = answer.content.decode()
     assert answer.status_code == 409
-    assert f"<bdi>Bob</bdi> has claimed this until {until} UTC" in page
+    assert re.search(rf"<bdi>Bob</bdi> has claimed this until <time [^>]+>{until} UTC</time>", page)
     assert "was first" not in page
     assert "Use staging instead" in page
     assert state(row) == "pending"

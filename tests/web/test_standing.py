@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from html import unescape
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from reviewhub.accounts.models import Member
+from reviewhub.core.display import moments
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.standing.models import StandingApproval
 from tests.cast import Cast
@@ -46,10 +49,12 @@ def propose(agent: AgentHttp, amount: int) -> Any:
 def test_from_the_form_over_the_list_to_its_end(agent: AgentHttp, cast: Cast, as_: As) -> None:
     row = ReviewRequest.objects.get(tool_call=propose(agent, 40)["id"])
     bob, here = as_(cast.bob), f"/northwind/requests/{row.number}"
+    bob.cookies["zone"] = "Asia/Kolkata"
     page = unescape(bob.get(here).content.decode())
     assert "4111 secret" not in page, "what is secret is not suggested"
     form = form_of(page)
     assert (form["r-c0-path"], form["r-c0-value"]) == ("amount", "40")
+    assert form["r-zone"] == "Asia/Kolkata" and "Until the end of" in page
     form |= {
         "remember": "1",
         "r-bounds": "within",
@@ -74,6 +79,10 @@ def test_from_the_form_over_the_list_to_its_end(agent: AgentHttp, cast: Cast, as
     assert '<span class="num">1</span> of <span class="num">2</span>' in listed
     assert "Revoke…" not in listed, "a manager only looks"
     made = StandingApproval.objects.get()
+    with timezone.override(ZoneInfo("Asia/Kolkata")):
+        assert moments.exact(made.until).split(", ")[1] == "23:59:59 UTC+5:30", (
+            "the end of the day that was typed"
+        )
     end = f"/northwind/standing-approvals/{made.pk}/revoke"
     assert bob.post(end, {"reason": " "}).status_code == 422
     assert bob.post(end, {"reason": HOSTILE}).status_code == 302

@@ -33,7 +33,7 @@ def length(seconds: float) -> str:
 
 
 def ago(at: datetime, now: datetime) -> str:
-    """How long ago `at` was, in words; under a day relative, after that the date in UTC."""
+    """How long ago `at` was, in words; under a day relative, after that the date on clocks in its own zone."""
     seconds = (now - at).total_seconds()
     if seconds < 5:
         return "just now"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from functools import lru_cache
 from html import escape
 
@@ -16,7 +16,8 @@ from reviewhub_agents import canonical
 from reviewhub_agents.wire import PlanRef
 
 from reviewhub.checkpoints.models import Checkpoint
-from reviewhub.core.display import durations
+from reviewhub.core import zones
+from reviewhub.core.display import durations, moments
 from reviewhub.core.display import segments as pieces
 from reviewhub.core.display.arguments import Row, text_row
 from reviewhub.core.display.segments import Segment
@@ -121,19 +122,20 @@ def due(deadline: datetime | None, now: datetime, started: datetime) -> SafeStri
         return mark_safe('<span class="due"><span class="vh">No deadline</span></span>')
     found = durations.due(deadline, now, started)
     around = 2 * math.pi * 6
-    return format_html(
-        '<time class="due{}" datetime="{}" title="{}" data-due="{}" data-from="{}">'
+    ring = format_html(
         '<svg viewBox="0 0 16 16" aria-hidden="true"><circle cx="8" cy="8" r="6"/>'
-        '<circle class="arc" cx="8" cy="8" r="6" stroke-dasharray="{} {}"/></svg><span>{}</span></time>',
-        f" due--{found.tone}" if found.tone else "",
-        iso(deadline),
-        exact(deadline),
-        int(deadline.timestamp()),
-        int(started.timestamp()),
+        '<circle class="arc" cx="8" cy="8" r="6" stroke-dasharray="{} {}"/></svg><span>{}</span>',
         f"{around * found.share:.1f}",
         f"{around:.1f}",
         found.text,
     )
+    more = format_html(
+        ' class="due{}" data-due="{}" data-from="{}"',
+        f" due--{found.tone}" if found.tone else "",
+        stamp(deadline),
+        stamp(started),
+    )
+    return _time(deadline, ring, more)
 
 
 @register.simple_tag
@@ -146,16 +148,10 @@ def avatar(name: str) -> SafeString:
 
 @register.simple_tag
 def ago(at: datetime | None, now: datetime) -> SafeString:
-    """How long ago, with the exact time in UTC behind it."""
+    """How long ago, with the exact time behind it."""
     if at is None:
         return mark_safe('<span class="mute">never</span>')
-    return format_html(
-        '<time datetime="{}" title="{}" data-ago="{}">{}</time>',
-        iso(at),
-        exact(at),
-        int(at.timestamp()),
-        durations.ago(at, now),
-    )
+    return _time(at, durations.ago(zones.here(at), now), format_html(' data-ago="{}"', stamp(at)))
 
 
 @register.simple_tag
@@ -165,25 +161,58 @@ def age(at: datetime, now: datetime) -> SafeString:
     return format_html('<span data-age="{}">{}</span>', int(at.timestamp()), words)
 
 
-@register.filter
-def exact(at: datetime | None) -> str:
-    """`29 Nov 2026, 11:31:07 UTC`."""
-    if at is None:
-        return ""
-    at = at.astimezone(UTC)
-    return f"{at.day} {at:%b %Y, %H:%M:%S} UTC"
+MOMENTS: dict[str, Callable[[datetime], str]] = {
+    "exact": moments.exact,
+    "minute": moments.minute,
+    "clock": moments.clock,
+    "short": moments.short,
+    "record": moments.iso,
+}
+
+
+@register.simple_tag
+def moment(at: datetime | str | None, shown: str = "exact") -> SafeString:
+    """A moment as `MOMENTS` write it, in the reader's zone; nothing for None.
+
+    Args:
+        at: when, or the text in which the record has it.
+        shown: `exact` and `minute` name the zone themselves, the others in their title; `record` is UTC.
+    """
+    if not at:
+        return SafeString()
+    found = datetime.fromisoformat(at) if isinstance(at, str) else at
+    return _time(found, at if isinstance(at, str) else MOMENTS[shown](found))
+
+
+def _time(at: datetime, shown: str, more: str = "") -> SafeString:
+    """Every time on every page: what is shown, for programs with its offset, for people with the name of its zone."""
+    return format_html(
+        '<time datetime="{}" title="{}"{}>{}</time>', moments.iso_here(at), moments.titled(at), more, shown
+    )
+
+
+@register.simple_tag
+def reader_zone() -> str:
+    """What the zone is called in which the page shows its times."""
+    return zones.name_of(zones.current())
 
 
 @register.filter
-def clock(at: datetime) -> str:
-    """`11:31:07`, in UTC."""
-    return f"{at.astimezone(UTC):%H:%M:%S}"
+def wall(at: datetime) -> str:
+    """A moment as a field takes it in which people type one, in the reader's zone."""
+    return f"{zones.here(at):%Y-%m-%dT%H:%M}"
+
+
+@register.filter
+def stamp(at: datetime) -> int:
+    """Seconds since 1970, for the page's own script."""
+    return int(at.timestamp())
 
 
 @register.filter
 def iso(at: datetime) -> str:
-    """RFC 3339 in UTC."""
-    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """The server's clock, for the page's own script."""
+    return moments.iso(at)
 
 
 @register.filter
