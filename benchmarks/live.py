@@ -105,7 +105,7 @@ def played(address: str, options: argparse.Namespace) -> tuple[list[float], list
         context.add_cookies([{"name": cookie(), "value": session_of(cast.bob.person), "url": address}])
         page = context.new_page()
         page.goto(f"{address}/northwind/queue")
-        page.wait_for_function("document.querySelector('#live').textContent === 'Live'")
+        page.wait_for_function("document.querySelector('#live').textContent === 'Live'", timeout=120_000)
         page.evaluate(SEEN)
         committed = asked(address, token, options.requests)
         page.wait_for_timeout(2000)
@@ -150,7 +150,7 @@ class Listeners:
         self._ending = threading.Event()
 
     def start(self) -> None:
-        """Returns once all are connected."""
+        """Returns once all are connected and were told how things are."""
         self._thread.start()
         self._open.wait(120)
 
@@ -178,9 +178,9 @@ class Listeners:
         async with connect(
             f"{self._address}/ws/northwind/queue?since=0", additional_headers=headers, max_size=None
         ) as socket:
-            ready.set()
             async for text in socket:
                 now = time.time() * 1000
+                ready.set()
                 for number in re.findall(r'id="rq-(\d+)"', str(text)):
                     self._heard[int(number)] = max(self._heard.get(int(number), 0), now)
 

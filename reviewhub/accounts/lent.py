@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
@@ -51,6 +52,16 @@ def lent_to(member: Member) -> list[Lent]:
         Lent(one.pk, one.person.name, frozenset(team.pk for team in one.teams.all()))
         for one in lenders.order_by("person__name", "pk")
     ]
+
+
+def teams_lent_to(members: Collection[Member]) -> dict[uuid.UUID, frozenset[uuid.UUID]]:
+    """The teams in which each of these members may vote for somebody else now; one query for all of them."""
+    deciding = [one.pk for one in members if one.role in DECIDING_ROLES]
+    found: dict[uuid.UUID, set[uuid.UUID]] = {}
+    lent = in_force().filter(to__in=deciding, member__teams__isnull=False)
+    for member, team in lent.values_list("to_id", "member__teams"):
+        found.setdefault(member, set()).add(team)
+    return {one.pk: frozenset(found.get(one.pk, ())) for one in members}
 
 
 def in_force() -> QuerySet[Delegation]:

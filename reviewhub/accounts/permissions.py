@@ -186,6 +186,13 @@ class MemberCaller:
 
     is_authenticated = True
 
+    @classmethod
+    def knowing(cls, member: Member, *, lent: frozenset[uuid.UUID]) -> MemberCaller:
+        """One for whom it was read already in which teams they may vote for somebody else."""
+        made = cls(member)
+        made.__dict__["lent_team_ids"] = lent
+        return made
+
     @property
     def workspace_id(self) -> uuid.UUID:
         """The workspace that the membership is in."""

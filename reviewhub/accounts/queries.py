@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from datetime import datetime
 
 from django.db.models import Count, Q, QuerySet
 
 from reviewhub.accounts.keys import hash_key, looks_like_key
+from reviewhub.accounts.lent import teams_lent_to
 from reviewhub.accounts.models import Agent, AgentKey, Member, Person, Role, SavedView, Team
 from reviewhub.accounts.permissions import MemberCaller, Scope, Target
 from reviewhub.core.rows import one_or_none
@@ -118,9 +120,20 @@ def agent_target(agent: Agent) -> Target:
     return Target(workspace_id=agent.workspace_id, team_ids=frozenset({agent.team_id}), agent_id=agent.pk)
 
 
-def active_member(*, person_id: uuid.UUID, workspace_id: uuid.UUID) -> Member | None:
-    """The person's membership of one workspace as it is now, or None; sockets ask again with this."""
+def active_callers(wanted: Collection[tuple[uuid.UUID, str]]) -> list[MemberCaller]:
+    """Those of these people (by id) who may act now in the workspace of that slug, with the teams in which they do; the
+    same few queries for any number. Sockets ask again with this.
+    """
     rows = Member.objects.filter(
-        person_id=person_id, workspace_id=workspace_id, is_active=True, person__is_active=True
+        person_id__in={person for person, _ in wanted},
+        workspace__slug__in={slug for _, slug in wanted},
+        is_active=True,
+        person__is_active=True,
     )
-    return one_or_none(rows.select_related("person", "workspace"))
+    members = list(rows.select_related("person", "workspace").prefetch_related("teams"))
+    lent = teams_lent_to(members)
+    return [
+        MemberCaller.knowing(one, lent=lent[one.pk])
+        for one in members
+        if (one.person_id, one.workspace.slug) in wanted
+    ]

@@ -12,6 +12,8 @@ import logging
 import math
 import time
 import uuid
+from collections.abc import Hashable
+from datetime import tzinfo
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -24,8 +26,9 @@ from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed
 from reviewhub.accounts.zone import zone_of
 from reviewhub.live import news
 from reviewhub.live.hub import RESYNC, Hint, Subscription, hub
-from reviewhub.live.visitor import visitor
-from reviewhub.reviews.filters import Filters, filters_of
+from reviewhub.live.rounds import Change, rounds
+from reviewhub.live.visitor import door_of, visitor
+from reviewhub.reviews.filters import OF_ONESELF, Filters, filters_of
 from reviewhub.reviews.look import RENEW_SECONDS, look, look_away
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.reviews.queries import Span, newest_event
@@ -54,7 +57,7 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
             await self.close(code=NOT_YOURS)
             return
         await self.accept()
-        self.follower = asyncio.create_task(self._follow(topic))
+        self.follower = asyncio.create_task(self._live(topic))
 
     async def disconnect(self, code: int) -> None:
         """Ends the loop with the socket."""
@@ -83,6 +86,14 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
         """What is told after hints; empty for nothing."""
         raise NotImplementedError
 
+    async def _live(self, topic: str) -> None:
+        try:
+            await self._follow(topic)
+        except Exception:
+            # A page that nobody tells anything looks as if nothing happened; a closed one connects again and reads.
+            logger.warning("a page could not be told", exc_info=True)
+            await self._end(STOPPING)
+
     async def _follow(self, topic: str) -> None:
         with hub.subscribe(topic) as subscription:
             if not await self._tell(self.first, self._since()):
@@ -96,8 +107,11 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
                 if subscription.closed:
                     await self._end(STOPPING)
                     return
-                if not await self._tell(self.told, hints):
+                if not await self._hear(hints):
                     return
+
+    async def _hear(self, hints: list[Hint]) -> bool:
+        return await self._tell(self.told, hints)
 
     async def _gone(self) -> None:
         await self._said(self.gone)
@@ -125,7 +139,9 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
         if caller is None:
             await self._end(ENDED)
             return False
-        text = await database_sync_to_async(self._in_their_zone)(caller, say, about)
+        return await self._send(await database_sync_to_async(self._in_their_zone)(caller, say, about))
+
+    async def _send(self, text: str) -> bool:
         if text:
             try:
                 await self.send(text_data=text)
@@ -136,9 +152,12 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
 
     def _in_their_zone(self, caller: MemberCaller, say: Any, about: Any) -> str:
         """What there is to say, with times as a page has them for this reader."""
-        with timezone.override(zone_of(caller.member.person, self.scope.get("cookies"))):
+        with timezone.override(self._zone(caller)):
             text: str = say(caller, about)
             return text
+
+    def _zone(self, caller: MemberCaller) -> tzinfo:
+        return zone_of(caller.member.person, self.scope.get("cookies"))
 
     async def _end(self, code: int) -> None:
         # A browser that went away first needs to be told nothing; `disconnect` is on its way.
@@ -146,9 +165,12 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
             await self.close(code=code)
 
     async def _visitor(self) -> MemberCaller | None:
-        slug = self.scope["url_route"]["kwargs"]["slug"]
-        found: MemberCaller | None = await database_sync_to_async(visitor)(self.scope, slug)
+        found: MemberCaller | None = await database_sync_to_async(visitor)(self.scope, self._slug())
         return found
+
+    def _slug(self) -> str:
+        slug: str = self.scope["url_route"]["kwargs"]["slug"]
+        return slug
 
     def _since(self) -> int:
         given = self._query().get("since", ["0"])[0]
@@ -186,11 +208,53 @@ class QueueSocket(Socket):
         """The rows that the hints name."""
         if any(hint.kind == RESYNC for hint in hints):
             return self.first(caller, self._since())
-        changed = {hint.request_id for hint in hints if hint.request_id is not None}
-        if not changed:
-            return ""
-        since = max(hint.event_id for hint in hints)
-        return news.queue_news(caller, changed, filters=self._filters(caller), since=since, span=self._span())
+        change = self._change(hints)
+        return self._news(caller, change) if change is not None else ""
+
+    async def _follow(self, topic: str) -> None:
+        door = door_of(self.scope, self._slug())
+        if door is None:
+            return
+        rounds().enter(self, door)
+        try:
+            await super()._follow(topic)
+        finally:
+            rounds().leave(self)
+
+    async def _hear(self, hints: list[Hint]) -> bool:
+        """Together with all whose queue is open, where that is possible."""
+        door, change = door_of(self.scope, self._slug()), self._change(hints)
+        if door is None or change is None or any(hint.kind == RESYNC for hint in hints):
+            return await super()._hear(hints)
+        going = rounds().round_of(change, door)
+        text = await going.told(
+            door, self._page, lambda caller: self._in_their_zone(caller, self._news, change)
+        )
+        if text is None:
+            await self._end(ENDED)
+            return False
+        return await self._send(text)
+
+    def _change(self, hints: list[Hint]) -> Change | None:
+        requests = frozenset(hint.request_id for hint in hints if hint.request_id is not None)
+        if not requests:
+            return None
+        return Change(slug=self._slug(), requests=requests, event_id=max(hint.event_id for hint in hints))
+
+    def _news(self, caller: MemberCaller, change: Change) -> str:
+        return news.queue_news(
+            caller,
+            change.requests,
+            filters=self._filters(caller),
+            since=change.event_id,
+            span=self._span(),
+        )
+
+    def _page(self, caller: MemberCaller) -> Hashable:
+        """What this page's words depend on beside the reader's role and teams."""
+        query = self._query()
+        shown = tuple((name, *values) for name, values in sorted(query.items()) if name != "since")
+        return shown, self._zone(caller), caller.member.pk if query.keys() & OF_ONESELF else None
 
     def _span(self) -> Span:
         """The part of the queue that the page shows: from its own cursor up to that of the page after it."""

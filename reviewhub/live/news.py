@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 
 from django.db.models import Q
@@ -16,7 +16,7 @@ from reviewhub.core.clock import now
 from reviewhub.core.rows import one_or_none
 from reviewhub.reviews.filters import Filters, narrowed, snoozed
 from reviewhub.reviews.look import lookers
-from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.models import Look, ReviewRequest, Snooze
 from reviewhub.reviews.queries import Span, newest_event, pending_count, visible
 from reviewhub.reviews.rows import Row
 from reviewhub.reviews.snooze import woken
@@ -75,6 +75,19 @@ def queue_news(
     return render_to_string("live/queue.html", context) + mark(
         since=since, pending=pending_count(scope, awake_for=caller.member.pk)
     )
+
+
+def with_marks(changed: Collection[uuid.UUID], *, workspace_id: uuid.UUID) -> set[uuid.UUID]:
+    """The members for whom these rows, or the count, are not what they are for everybody of their role and teams: they
+    put something off, look at one of the rows, or claimed it.
+    """
+    asleep = Snooze.objects.filter(member__workspace_id=workspace_id, until__gt=now())
+    looking = Look.objects.filter(request_id__in=changed)
+    claimed = ReviewRequest.objects.filter(pk__in=changed, claimed_by__isnull=False)
+    names = asleep.values_list("member_id").union(
+        looking.values_list("member_id"), claimed.values_list("claimed_by_id")
+    )
+    return {member for (member,) in names}
 
 
 def queue_reload(caller: MemberCaller) -> str:

@@ -21,6 +21,8 @@ from reviewhub.tools.models import Risk
 
 MOST_VALUES = 60  # of one filter
 FEW = 3000  # calls that a search finds
+OF_ONESELF = frozenset({"me", "mine", "snoozed"})
+"""The parameters of an address that mean whoever reads it."""
 FOUR_EYES = '"four_eyes":true'
 """How a stored requirement says it; inside of its texts the quotes would be escaped."""
 
