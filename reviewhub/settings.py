@@ -143,8 +143,9 @@ def _database(url: str, password: str = "") -> dict[str, object]:
             raise env.BadSetting(f"DATABASE_URL names a pooler in mode {pooler!r}; known is transaction")
         if not pooler:
             # PgBouncer refuses a connection that asks for any of these; there the role has them (docs/settings.md).
-            timeouts = "-c statement_timeout=30000 -c idle_in_transaction_session_timeout=60000"
-            options = {"options": timeouts, **options}
+            # To compile a query costs seconds where the database takes it for a large one, and none here runs as long.
+            asked = "-c statement_timeout=30000 -c idle_in_transaction_session_timeout=60000 -c jit=off"
+            options = {"options": asked, **options}
         return {
             "ENGINE": "django.db.backends.postgresql",
             "NAME": unquote(parts.path[1:]),

@@ -28,6 +28,7 @@ class Lent:
 
     member_id: uuid.UUID
     name: str
+    email: str
     team_ids: frozenset[uuid.UUID]
 
 
@@ -49,7 +50,7 @@ def lent_to(member: Member) -> list[Lent]:
         .prefetch_related("teams")
     )
     return [
-        Lent(one.pk, one.person.name, frozenset(team.pk for team in one.teams.all()))
+        Lent(one.pk, one.person.name, one.person.email, frozenset(team.pk for team in one.teams.all()))
         for one in lenders.order_by("person__name", "pk")
     ]
 

@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from reviewhub.audit.models import Event
 from reviewhub.checkpoints.history import origin
+from reviewhub.core.sql import Holds
 from reviewhub.runs.models import Branch, Child
 
 
@@ -18,6 +19,27 @@ def forked_by(branch: Branch) -> frozenset[UUID]:
     By the record, which names who it was for good.
     """
     return _forked(Q(workspace_id=branch.workspace_id, subject_id__in=list(_line(branch))))
+
+
+class ForkedBy(Holds):
+    """`forked_by` for each row of a list: whether this person (`who`) forked or rewrote what `branch` goes on from. The
+    walk is that of `_line`: to what a branch was forked from, else to those that started its run."""
+
+    sql = """EXISTS (
+WITH RECURSIVE line(id, run_id, fork_of) AS (
+    SELECT id, run_id, fork_of FROM runs_branch WHERE id = {branch}
+    UNION
+    SELECT before.id, before.run_id, before.fork_of FROM line JOIN runs_branch before ON before.id IN (
+        SELECT branch_id FROM checkpoints_checkpoint WHERE id = line.fork_of
+        UNION ALL SELECT branch_id FROM checkpoints_tombstone WHERE id = line.fork_of
+        UNION ALL SELECT child.parent_branch_id FROM runs_child child JOIN runs_branch own ON own.id = child.branch_id
+            WHERE own.run_id = line.run_id AND line.fork_of IS NULL
+    )
+)
+SELECT 1 FROM line JOIN audit_event event ON event.subject_id = line.id
+WHERE event.workspace_id = {workspace} AND event.kind = 'checkpoint.forked' AND event.actor_kind = 'person'
+    AND event.actor_id = {who}
+)"""
 
 
 def forked_in(runs: Collection[UUID]) -> frozenset[UUID]:

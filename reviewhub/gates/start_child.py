@@ -119,6 +119,7 @@ def _new(
     run = Run.objects.create(
         workspace_id=above.workspace_id,
         agent_id=above.agent_id,
+        agent_owned_by_id=above.agent.owner_id,
         key_id=above.key_id,
         environment=above.environment,
         parent=above,

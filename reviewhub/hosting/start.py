@@ -51,6 +51,7 @@ def start(
         run = Run.objects.create(
             workspace_id=agent.workspace_id,
             agent=agent,
+            agent_owned_by_id=agent.owner_id,
             environment=environment,
             title=title,
             input=text,

@@ -70,7 +70,7 @@ TEXTS: tuple[Texts, ...] = (
     ),
     Texts(
         _of(ReviewRequest, "run_id"),
-        {"sentence": f'[["{ERASED}",0]]', "plain_sentence": ERASED},
+        {"sentence": f'[["{ERASED}",0]]', "plain_sentence": ERASED, "acts_for": ""},
     ),
     Texts(_of(Review, "request__run_id"), {"message": "", "note": ""}),
     Texts(_of(Comment, "request__run_id"), {"text": ""}),

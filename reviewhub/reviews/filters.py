@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from reviewhub.accounts.lent import DECIDING_ROLES
+from reviewhub.accounts.lent import DECIDING_ROLES, Lent, lent_to
 from reviewhub.accounts.models import Agent, Role, Team
 from reviewhub.accounts.permissions import MemberCaller
 from reviewhub.core.clock import DbNow
 from reviewhub.core.words import words_asked
-from reviewhub.reviews.involved import has_hand_in
+from reviewhub.reviews.hands import has_hand_in
 from reviewhub.reviews.models import Review, ReviewRequest, Snooze
 from reviewhub.reviews.states import RequestState
 from reviewhub.runs.models import Words
@@ -35,6 +35,12 @@ class Needed:
     email: str
     team_ids: frozenset[uuid.UUID]
     is_manager: bool
+    lent: tuple[Lent, ...] = ()
+
+    @property
+    def all_team_ids(self) -> frozenset[uuid.UUID]:
+        """The teams that somebody may vote for here."""
+        return self.team_ids.union(*(one.team_ids for one in self.lent))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,8 +109,9 @@ def needs_of(caller: MemberCaller) -> Needed:
     return Needed(
         member_id=caller.member.pk,
         email=caller.member.person.email,
-        team_ids=caller.team_ids | caller.lent_team_ids if role in DECIDING_ROLES else frozenset(),
+        team_ids=caller.team_ids if role in DECIDING_ROLES else frozenset(),
         is_manager=role == Role.MANAGER,
+        lent=tuple(lent_to(caller.member)),
     )
 
 
@@ -187,14 +194,31 @@ def _uuid(text: str) -> uuid.UUID | None:
 
 def _needs(who: Needed) -> Q:
     """It asks one of their teams (or the managers) now, there is time, they have not said anything to it yet, and four
-    eyes do not keep them from approving it."""
+    eyes keep neither them nor everybody in whose place they would vote from approving it."""
     asked = Q(asks_managers=True) if who.is_manager else Q(pk__in=[])
-    for team in sorted(who.team_ids):
-        asked |= Q(asks__contains=f" {team} ")
+    asked |= _asks(who.team_ids)
+    for one in who.lent:
+        if others := one.team_ids - who.team_ids:
+            asked |= Q(_asks(others), _is_free(one.member_id, one.email))
     voted = Review.objects.filter(request=OuterRef("pk"), member_id=who.member_id, voided_at__isnull=True)
     in_time = Q(deadline_at__isnull=True) | Q(deadline_at__gt=DbNow())
-    barred = Q(requirement__contains=FOUR_EYES) & has_hand_in(who.member_id, who.email)
-    return Q(asked, in_time, ~Exists(voted), ~barred, state=RequestState.PENDING)
+    free = _is_free(who.member_id, who.email)
+    return Q(asked, in_time, ~Exists(voted), free, state=RequestState.PENDING)
+
+
+def _asks(team_ids: Iterable[uuid.UUID]) -> Q:
+    """Whether it asks one of these teams now."""
+    found = Q(pk__in=[])
+    for team in sorted(team_ids):
+        found |= Q(asks__contains=f" {team} ")
+    return found
+
+
+def _is_free(member_id: uuid.UUID, email: str) -> Q:
+    """Whether four eyes leave an answer to this member. What happened, of a call of unknown outcome, everybody may say
+    who is asked: only that it runs once more takes four eyes."""
+    eyes = Q(requirement__contains=FOUR_EYES, kind=ReviewRequest.Kind.APPROVAL)
+    return ~(eyes & has_hand_in(member_id, email))
 
 
 def named(**teams: object) -> Exists:

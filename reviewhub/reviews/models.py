@@ -51,6 +51,8 @@ class ReviewRequest(Stateful):
     tool_name = models.CharField(max_length=200)
     agent_name = models.CharField(max_length=120)
     environment = models.CharField(max_length=40)
+    # Whom its run, or one above it, acts for, where the agent wrote that in odd characters (`reviews.named`).
+    acts_for = models.TextField(blank=True)
     risk = models.CharField(max_length=8, choices=Risk.choices)
     # 0 low to 3 critical: what the queue sorts by.
     risk_rank = models.PositiveSmallIntegerField(default=0)

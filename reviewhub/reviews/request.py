@@ -14,11 +14,13 @@ from reviewhub.core.actors import Actor
 from reviewhub.core.display.sentence import Part, pack, plain
 from reviewhub.reviews.kinds import RequestOpened
 from reviewhub.reviews.models import ReviewRequest
+from reviewhub.reviews.named import reading
 from reviewhub.reviews.requirement import Stored
 from reviewhub.reviews.rules import tally
 from reviewhub.reviews.share import share
 from reviewhub.reviews.tell_undecided import tell_undecided
 from reviewhub.reviews.turn import asks, tell, waits_for
+from reviewhub.runs.above import with_those_above
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import ToolCall
 
@@ -83,6 +85,7 @@ def request(
         tool_name=call.tool_name,
         agent_name=agent.name,
         environment=run.environment,
+        acts_for=reading(one.on_behalf_of for one in with_those_above(run)),
         risk=asked.risk,
         risk_rank=RANK[asked.risk],
         sentence=pack(asked.sentence),

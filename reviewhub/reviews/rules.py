@@ -65,11 +65,13 @@ class Resolution:
 @dataclass(frozen=True, kw_only=True)
 class Involved:
     """Who has a hand in a call already. None where nobody has; `runs_started_by` started its run or one above it,
-    `keys_made_by` made the keys that may have sent it, `forked_by` forked or rewrote the state that it came from,
-    `edited_by` wrote the version voted on, or one before it."""
+    `agent_owned_then` owned the agent when one of these began or the call was asked for, `keys_made_by` made the keys
+    that may have sent it, `forked_by` forked or rewrote the state that it came from, `edited_by` wrote the version that
+    is voted on, or one before it."""
 
     runs_started_by: frozenset[UUID] = field(default_factory=frozenset)
     agent_owned_by: UUID | None = None
+    agent_owned_then: frozenset[UUID] = field(default_factory=frozenset)
     keys_made_by: frozenset[UUID] = field(default_factory=frozenset)
     acts_for: frozenset[UUID] = field(default_factory=frozenset)
     forked_by: frozenset[UUID] = field(default_factory=frozenset)
@@ -192,6 +194,7 @@ def hand_in(involved: Involved, member_id: UUID) -> str:
     for people, why in (
         (involved.runs_started_by, "you started this run"),
         ({involved.agent_owned_by}, "you own this agent"),
+        (involved.agent_owned_then, "this agent was yours"),
         (involved.keys_made_by, "you made a key that this agent uses"),
         (involved.acts_for, "the agent acts for you"),
         (involved.forked_by, "you forked or rewrote this run"),

@@ -50,6 +50,10 @@ class Run(Stateful):
     # When what this run said and held was erased; its ids and hashes stay.
     erased_at = models.DateTimeField(null=True)
     started_by = models.ForeignKey(Member, null=True, on_delete=models.PROTECT, related_name="+")
+    # Whose the agent was when the run began: whoever hands it over stays behind what it asks for.
+    agent_owned_by = models.ForeignKey(
+        Member, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
     # What its recorded model calls took, money in millionths; and how much of that, and of time, it may take (0: any).
     input_tokens = models.BigIntegerField(default=0)
     output_tokens = models.BigIntegerField(default=0)

@@ -61,6 +61,7 @@ def start(
     run = Run(
         workspace=key.workspace,
         agent=key.agent,
+        agent_owned_by_id=key.agent.owner_id,
         key=key,
         environment=key.environment,
         external_id=external_id,

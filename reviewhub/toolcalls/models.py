@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
-from reviewhub.accounts.models import Agent, Workspace
+from reviewhub.accounts.models import Agent, Member, Workspace
 from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.ids import uuid7
 from reviewhub.core.transitions import Stateful
@@ -54,6 +54,10 @@ class ToolCall(Stateful):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
     agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="+")
+    # Whose the agent was when it asked.
+    agent_owned_by = models.ForeignKey(
+        Member, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="tool_calls")
     branch = models.ForeignKey(Branch, on_delete=models.PROTECT, related_name="tool_calls")
     pause = models.ForeignKey(Pause, null=True, on_delete=models.PROTECT, related_name="tool_calls")

@@ -85,6 +85,7 @@ def _call(
         id=made,
         workspace_id=run.workspace_id,
         agent_id=run.agent_id,
+        agent_owned_by_id=run.agent.owner_id,
         run=run,
         branch=branch,
         pause=pause,

@@ -76,7 +76,7 @@ def start(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
 
 def _lanes(caller: MemberCaller, at: datetime) -> list[Lane]:
     me, needs = caller.member.pk, needs_of(caller)
-    decides = bool(needs.team_ids) or needs.is_manager
+    decides = bool(needs.all_team_ids) or needs.is_manager
     lanes = [
         (
             "Needs you",

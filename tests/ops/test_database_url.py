@@ -19,6 +19,7 @@ def meant(url: str) -> dict[str, Any]:
 def test_a_connection_of_its_own_has_timeouts() -> None:
     found = meant(f"{URL}?sslmode=require")
     assert "statement_timeout=30000" in found["OPTIONS"]["options"]
+    assert "jit=off" in found["OPTIONS"]["options"], "to compile the query of the queue took seconds"
     assert found["OPTIONS"]["sslmode"] == "require"
     assert found["DISABLE_SERVER_SIDE_CURSORS"] is False
 

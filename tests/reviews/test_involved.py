@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reviewhub.reviews.involved import names
+from reviewhub.reviews.named import names
 
 
 @pytest.mark.parametrize(

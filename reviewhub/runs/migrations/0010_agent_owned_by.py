@@ -1,0 +1,36 @@
+"""Whose an agent was when a run of it began."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import django.db.models.deletion
+from django.db import migrations, models
+from django.db.models import OuterRef, Subquery
+
+
+def fill(apps: Any, schema_editor: Any) -> None:
+    """Of runs that have not ended: whose the agent is now, since nobody wrote down more."""
+    alias = schema_editor.connection.alias
+    agents = apps.get_model("accounts", "Agent").objects.using(alias).filter(pk=OuterRef("agent_id"))
+    runs = apps.get_model("runs", "Run").objects.using(alias).filter(ended_at=None)
+    runs.update(agent_owned_by_id=Subquery(agents.values("owner_id")[:1]))
+
+
+class Migration(migrations.Migration):
+    dependencies = [("accounts", "0001_squashed_0008_saved_view"), ("runs", "0001_squashed_0009_words")]
+
+    operations = [
+        migrations.AddField(
+            model_name="run",
+            name="agent_owned_by",
+            field=models.ForeignKey(
+                db_index=False,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to="accounts.member",
+            ),
+        ),
+        migrations.RunPython(fill, migrations.RunPython.noop),
+    ]
