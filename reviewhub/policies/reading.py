@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -14,20 +14,12 @@ from reviewhub.core.errors import Invalid
 from reviewhub.policies.arguments import Inexact, number
 from reviewhub.policies.implied import implied
 from reviewhub.policies.index import is_about
-from reviewhub.policies.limit import AMOUNT_PATTERN
-from reviewhub.policies.names import (
-    covers,
-    covers_folded,
-    has_wildcard,
-    is_plain,
-    matches_exactly,
-    matches_folded,
-    oddities,
-    reads_like,
-)
+from reviewhub.policies.limit import AMOUNT_PATTERN, Limit
+from reviewhub.policies.names import has_wildcard, is_plain, oddities, reads_like
 from reviewhub.policies.places import WORDS
 from reviewhub.policies.requirement import NAME_PATTERN, PATH_PATTERN
 from reviewhub.policies.rules import Policy, Requirement, Rule
+from reviewhub.policies.sifting import Names, Sifted
 
 MAX_POLICY_BYTES = 500_000
 REGISTER = "Only registered tools run unasked: the agent has to register its tool with PUT /tools/…"
@@ -102,20 +94,28 @@ def cautions(
     agent registered: nothing lets them run, but a rule may well hold or deny them.
     """
     known = None if tools is None else set(tools)
-    named = None if known is None else known | set(seen)
+    registered, named = (None, None) if known is None else (Names(known), Names(known.union(seen)))
     found: list[Caution] = []
+    guardrails = [(rule, Sifted(rule.tool)) for rule in policy.guardrails]
     for layer, rules in policy.layers:
+        earlier: list[tuple[Rule, Sifted]] = []
         for position, rule in enumerate(rules, start=1):
+            sifted = Sifted(rule.tool)
             hidden = (
-                _hidden(rule, rules[: position - 1]) or _guarded(rule, policy) if layer == "rules" else None
+                _hidden(rule, sifted, earlier) or _guarded(rule, sifted, guardrails)
+                if layer == "rules"
+                else None
             )
-            doubt = hidden or _never_lets_run(rule) or _idle(rule, known if rule.lets_run else named)
+            doubt = (
+                hidden or _never_lets_run(rule) or _idle(rule, sifted, registered if rule.lets_run else named)
+            )
+            earlier.append((rule, sifted))
             if doubt is not None:
                 found.append(
                     Caution(position=position, rule=rule.name, code=doubt[0], message=doubt[1], layer=layer)
                 )
     for position, limit in enumerate(policy.limits, start=1):
-        if named is not None and limit.tool.strip("*") and not any(is_about(limit, name) for name in named):
+        if named is not None and limit.tool.strip("*") and not _counts(limit, named):
             words = f"No tool is called {limit.tool} so far."
             found.append(
                 Caution(
@@ -129,28 +129,30 @@ def cautions(
     return found
 
 
-def _guarded(rule: Rule, policy: Policy) -> tuple[str, str] | None:
+def _counts(limit: Limit, named: Names) -> bool:
+    """Whether a limit counts calls of any tool that there is."""
+    return any(is_about(limit, name) for name in named.covered(Sifted(limit.tool), exactly=False))
+
+
+def _guarded(rule: Rule, sifted: Sifted, guardrails: Sequence[tuple[Rule, Sifted]]) -> tuple[str, str] | None:
     """Whether a guardrail takes every call that this rule would let run."""
     if not rule.lets_run:
         return None
-    for other in policy.guardrails:
-        if _scope_covers(other, rule) and covers_folded(other.tool, rule.tool):
+    for other, wide in guardrails:
+        if wide.covers(sifted, exactly=False) and _scope_covers(other, rule):
             does = "denies" if other.action == "deny" else "holds"
             return "guarded", f"Guardrail {other.name} {does} every call that this rule would let run."
     return None
 
 
-def _hidden(rule: Rule, earlier: tuple[Rule, ...]) -> tuple[str, str] | None:
-    for position, other in enumerate(earlier, start=1):
-        where = f"Rule {position}, {other.name}," if other.name != f"Rule {position}" else other.name
-        if not _scope_covers(other, rule):
+def _hidden(rule: Rule, sifted: Sifted, earlier: Sequence[tuple[Rule, Sifted]]) -> tuple[str, str] | None:
+    for position, (other, wide) in enumerate(earlier, start=1):
+        if not wide.covers(sifted, exactly=other.lets_run) or not _scope_covers(other, rule):
             continue
-        if not other.lets_run and covers_folded(other.tool, rule.tool):
+        where = f"Rule {position}, {other.name}," if other.name != f"Rule {position}" else other.name
+        if rule.lets_run or not other.lets_run:
             return "hidden", f"{where} answers every call that this rule could answer."
-        if other.lets_run and _covers_exactly(other.tool, rule.tool):
-            if rule.lets_run:
-                return "hidden", f"{where} answers every call that this rule could answer."
-            return "hidden_for_known_tools", f"{where} lets those calls run first; move this rule above it."
+        return "hidden_for_known_tools", f"{where} lets those calls run first; move this rule above it."
     return None
 
 
@@ -173,12 +175,6 @@ def _scope_covers(other: Rule, rule: Rule) -> bool:
     )
 
 
-def _covers_exactly(wide: str, narrow: str) -> bool:
-    if wide == narrow:
-        return True
-    return has_wildcard(wide) and covers(wide, narrow) and (has_wildcard(narrow) or is_plain(narrow))
-
-
 def _never_lets_run(rule: Rule) -> tuple[str, str] | None:
     if not rule.lets_run:
         return None
@@ -190,11 +186,8 @@ def _never_lets_run(rule: Rule) -> tuple[str, str] | None:
     return None
 
 
-def _idle(rule: Rule, tools: set[str] | None) -> tuple[str, str] | None:
-    if tools is None:
-        return None
-    matches = matches_exactly if rule.lets_run else matches_folded
-    if any(matches(rule.tool, tool) for tool in tools):
+def _idle(rule: Rule, sifted: Sifted, tools: Names | None) -> tuple[str, str] | None:
+    if tools is None or any(True for _ in tools.covered(sifted, exactly=rule.lets_run)):
         return None
     if rule.lets_run:
         return (

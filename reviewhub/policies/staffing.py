@@ -10,6 +10,7 @@ from reviewhub.accounts.queries import deciders_of, hands_in_agents, who_decides
 from reviewhub.policies.index import is_about
 from reviewhub.policies.reading import Caution
 from reviewhub.policies.rules import Policy, Rule
+from reviewhub.policies.sifting import Names, Sifted
 from reviewhub.tools.models import Tool
 
 
@@ -53,14 +54,17 @@ def dead_ends(policy: Policy, workspace_id: uuid.UUID) -> list[Caution]:
     called: dict[str, set[str]] = {}
     for agent, tool in Tool.objects.filter(workspace_id=workspace_id).values_list("agent__name", "name"):
         called.setdefault(agent, set()).add(tool)
-    found = []
+    found, names = [], Names(name for each in called.values() for name in each)
     for layer, position, rule in every:
+        meant = {
+            name for name in names.covered(Sifted(rule.tool), exactly=rule.lets_run) if is_about(rule, name)
+        }
         about = [
             (name, team)
             for name, team in agents
             if rule.agent in (None, name)
             and rule.agent_team in (None, team)
-            and any(is_about(rule, tool) for tool in called.get(name, ()))
+            and not meant.isdisjoint(called.get(name, ()))
         ]
         words = next(
             (said for name, team in sorted(about) if (said := _dead_end(rule, name, team, deciders, hands))),
