@@ -24,7 +24,7 @@ class Holds(Func):
         self.names = list(arguments)
         super().__init__(*arguments.values())
 
-    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any) -> Any:
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, *_: Any, **__: Any) -> Any:
         """The text and its parameters."""
         given = zip(self.names, self.get_source_expressions(), strict=True)
         parts = {name: compiler.compile(one) for name, one in given}
@@ -42,4 +42,4 @@ class Matches(Value):
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Any:
         """The operator of this database and the pattern."""
-        return connection.operators[self.lookup], (self.value,)
+        return connection.operators[self.lookup], (self.value,)  # type: ignore[attr-defined]

@@ -26,7 +26,7 @@ from tests.driver import AgentHttp, PersonHttp, call, policy
 NOBODY = ""
 WHO = st.sampled_from([NOBODY, "bob", "dave", "alice"])
 CHANGE = [{"op": "set", "path": "/amount", "value": "7.50"}]
-STAGES = [
+STAGES: list[dict[str, Any]] = [
     {"approvals": 1},
     {"approvals": 2},
     {"stages": [{"team": "Support"}, {"team": "Finance"}]},
