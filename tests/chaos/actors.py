@@ -41,6 +41,9 @@ from tests.chaos import clocks, recorded
 LEASE_SECONDS = 3
 GRAPHS = {
     "drowsy": "tests.chaos.drowsy:drowsy",
+    "every": "tests.chaos.counting:every",
+    "milestones": "tests.chaos.counting:milestones",
+    "own": "tests.chaos.counting:own",
     "recorded": "tests.chaos.recorded:recorded",
     "slow": "tests.chaos.slow:slow",
 }
