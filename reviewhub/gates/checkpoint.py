@@ -38,11 +38,12 @@ class Saved:
 
 
 @setting_aside()
-def checkpoint(*, run: Run, body: wire.CheckpointSave, key: str, actor: Actor) -> Saved:
+def checkpoint(*, run: Run, body: wire.CheckpointSave, key: str | None, actor: Actor) -> Saved:
     """Saves a state as the branch's new head.
 
     Args:
-        key: the idempotency key: a repeat after a lost answer finds the checkpoint that it saved.
+        key: the idempotency key: a repeat after a lost answer finds the checkpoint that it saved. None for a
+            writer that goes on from the head then, and repeats nothing.
 
     Raises:
         Superseded, StaleEpoch, RunEnded, StaleHead, BranchPaused: the branch is not where the agent thinks.
@@ -50,15 +51,21 @@ def checkpoint(*, run: Run, body: wire.CheckpointSave, key: str, actor: Actor) -
         IdempotencyConflict: the key was used with another body.
         CheckpointRemoved: a repeat came after what it had saved was removed.
     """
-    scope, body_digest = f"checkpoint:{run.pk}", canonical.body_digest(body.to_tree())
-    before = answered(scope=scope, key=key, body_digest=body_digest)
-    if before is not None:
-        return Saved(checkpoint=saved(uuid.UUID(before)))
+    once = None
+    if key is not None:
+        once = {
+            "scope": f"checkpoint:{run.pk}",
+            "key": key,
+            "body_digest": canonical.body_digest(body.to_tree()),
+        }
+        before = answered(**once)
+        if before is not None:
+            return Saved(checkpoint=saved(uuid.UUID(before)))
     branch = branch_of(run, body.branch)
     made = draft(branch=branch, message=body)
     with transaction.atomic(durable=True):
-        kept = claim(scope=scope, key=key, body_digest=body_digest)
-        if kept.answer is not None:
+        kept = claim(**once) if once else None
+        if kept is not None and kept.answer is not None:
             return Saved(checkpoint=saved(uuid.UUID(kept.answer)))
         branch = lock_branch(branch.pk)
         check(branch, body.epoch)
@@ -68,7 +75,8 @@ def checkpoint(*, run: Run, body: wire.CheckpointSave, key: str, actor: Actor) -
             raise BranchPaused
         acknowledge(branch=branch)
         row = save(branch=branch, draft=made, actor=actor)
-        kept.keep(status=201, answer=str(row.pk))
+        if kept is not None:
+            kept.keep(status=201, answer=str(row.pk))
         faults.point("checkpoint.before_commit")
     faults.point("checkpoint.after_commit")
     return Saved(checkpoint=row, warnings=warned(agent_id=run.agent_id, draft=made))

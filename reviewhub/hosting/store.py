@@ -15,6 +15,7 @@ from django.db import connections, transaction
 from reviewhub_agents import canonical, wire
 from reviewhub_agents.runtime import messages
 from reviewhub_agents.runtime.errors import LetGo, PlanChanged
+from reviewhub_agents.runtime.hints import Saved
 from reviewhub_agents.runtime.store import (
     UNGATED_SECONDS,
     Call,
@@ -87,6 +88,7 @@ class BranchStore:
         self._actor = Actor(kind="agent", id=self._agent.pk, name=self._agent.name)
         self._written_as: WrittenAs | None = None
         self._ungated_until = 0.0
+        self._saved: Saved | None = None
 
     @setting_aside()
     def load(self) -> Loaded:
@@ -112,12 +114,14 @@ class BranchStore:
             state=state,
             epoch=self._epoch,
             written_as=self._written_as,
+            after=self._saved,
         )
         # A worker may hold a run for long, and what an admin set meanwhile holds from the next save on.
         self._agent.refresh_from_db(fields=["state_validation"])
         with _translated():
-            saved = checkpoint(run=self._run, body=body, key=secrets.token_hex(16), actor=self._actor)
+            saved = checkpoint(run=self._run, body=body, key=None, actor=self._actor)
         self._branch.head = saved.checkpoint.pk
+        self._saved = Saved(state=state, hash=saved.checkpoint.state_hash)
         self._go_on(saved.checkpoint.branch)
         return Snapshot(
             id=str(saved.checkpoint.pk),
@@ -154,7 +158,7 @@ class BranchStore:
                 begin=self._begin(facts=proposals[0].facts) if begin and not this_worker.is_on else None,
             )
         if made.created and snapshot.id == "":
-            self._branch.head = made.pause.checkpoint_id
+            self._branch.head, self._saved = made.pause.checkpoint_id, None
         stop = messages.stop_of(pause_out(made.pause, made.fresh), list(proposals))
         return replace(stop, permit=_permit(made.begun))
 

@@ -389,3 +389,11 @@ def test_ten_megabytes_take_seconds() -> None:
     c.dumps(c.parse(raw, max_values=1_000_000))
     assert time.process_time() - started < 10
     assert sys.getrecursionlimit() < 10_000
+
+
+def test_every_character_is_written_as_json_writes_it() -> None:
+    for code in (*range(1, 0xD800), *range(0xE000, 0x3000 + 0xE000), 0x1F600, 0x10FFFF):
+        for text in (chr(code), f'a{chr(code)}"\\\n'):
+            assert c.dumps(text) == json.dumps(text, ensure_ascii=False)
+    for number in (0, -1, 10**18 - 1, 10**18, -(10**18), 10**30):
+        assert c.dumps([number]) == f"[{number}]"

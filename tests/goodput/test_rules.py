@@ -64,6 +64,17 @@ def test_a_shift(events: list[tuple[Seen, float, float]], end: tuple[float, bool
     assert tally.spent(end[0], kept=end[1]) == wanted
 
 
+def test_the_time_that_goes_into_the_text_of_a_state_is_part_of_saving_it() -> None:
+    tally = Tally(0.0)
+    tally.add(SAVE, 5, 6, made=2)
+    assert tally.spent(6, kept=True) == Spent(useful=3, saving=3, saves=1)
+    tally.add(SAVE, 8, 9, made=4)  # Never what was told already.
+    assert tally.spent(9, kept=True) == Spent(useful=3, saving=6, saves=2)
+    tally.aside(made=2)
+    tally.add(LEDGER, 14, 15)
+    assert tally.spent(15, kept=True) == Spent(useful=6, saving=8, ledger=1, saves=3)
+
+
 def test_tokens_and_the_recovery_before_it() -> None:
     tally = Tally(0.0, recovery=5.0)
     tally.tokens(spared=7)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.db.models import F
+from reviewhub_agents import canonical
 from reviewhub_agents.runtime import (
     Fenced,
     GraphError,
@@ -19,6 +20,7 @@ from reviewhub_agents.runtime import (
 )
 from reviewhub_agents.runtime.errors import ApprovalNeeded, AskedAgain
 from reviewhub_agents.runtime.messages import planned
+from reviewhub_agents.runtime.state import StateText
 from reviewhub_agents.runtime.store import (
     Call,
     ChildEnd,
@@ -86,6 +88,23 @@ def test_what_was_saved_is_loaded_to_the_letter(keeper: Keeper) -> None:
     assert first.id != second.id
     assert keeper.store.load().snapshot == second
     assert second.state == STATE
+
+
+def test_what_changed_is_saved_to_the_letter(keeper: Keeper) -> None:
+    """Each state by its fields, as the engine tells them: one changed, one grew, one went away and one stayed."""
+    first = {"gone": "x", "n": "1", "stays": {"a": ["b"]}, "turns": ["a"]}
+    states = [
+        first,
+        {"n": 2, "stays": first["stays"], "turns": ["a", "é\n"]},
+        {"n": 2, "stays": {}, "turns": []},
+    ]
+    for step, state in enumerate(states):
+        fields = {name: canonical.dumps(value) for name, value in state.items()}
+        text = StateText(canonical.joined(fields), fields=fields, seconds=0.0, read=None)
+        made = keeper.store.save(node="work", step=step, state=text)
+        assert keeper.store.load().snapshot == made
+        assert made.state == canonical.dumps(state)
+    assert keeper.over().load().snapshot == made
 
 
 def test_a_call_that_waits_gives_the_branch_up(keeper: Keeper) -> None:

@@ -13,7 +13,7 @@ from hashlib import sha256
 from .convert import plain, to_python
 from .reader import MAX_BYTES, MAX_DEPTH, MAX_VALUES, parse
 from .values import BadJson, Fault, Number, Tree, pointer
-from .writer import MOST_WRITABLE_DEPTH, Writable, dumps
+from .writer import MOST_WRITABLE_DEPTH, Writable, dumps, joined
 
 __all__ = [
     "MAX_BYTES",
@@ -30,6 +30,7 @@ __all__ = [
     "digest",
     "digest_of",
     "dumps",
+    "joined",
     "parse",
     "plain",
     "pointer",

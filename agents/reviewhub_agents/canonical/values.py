@@ -125,6 +125,19 @@ def unsafe(text: str) -> Unsafe | None:
     return None if match is None else Unsafe(f"U+{ord(match[0]):04X}", match.start())
 
 
+def is_safe(text: str) -> bool:
+    """Whether `text` has no such character. Encoding a long text takes a tenth of the time of a search in it."""
+    if "\0" in text:
+        return False
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate
+        return False
+    return True
+
+
 def storable(text: str) -> str:
     """`text` with U+FFFD for every U+0000 and lone surrogate: for showing what was refused."""
     return _UNSAFE.sub("\ufffd", text)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any, Final, TypeAlias
 
-from .values import BadJson, Fault, Number, pointer, unsafe, unsafe_message
+from .values import BadJson, Fault, Number, is_safe, pointer, unsafe, unsafe_message
 
 Writable: TypeAlias = Any
 """A `Tree` that may also hold int, float and Decimal. `dumps` refuses all else, even a tuple or an enum."""
@@ -17,6 +17,8 @@ MOST_WRITABLE_DEPTH: Final = 1000
 """Not a limit of the contract (`parse` has that): it ends the walk over a value that contains itself."""
 _SHALLOW: Final = 30
 """What is nested no deeper is written by recursion, which takes a third of the time that the own stack takes."""
+_SMALL: Final = 10**18
+"""Integers nearer to zero need no second look at their literals."""
 
 
 def dumps(tree: Writable) -> str:
@@ -35,6 +37,11 @@ def dumps(tree: Writable) -> str:
         return "".join(writer.pieces(tree)) if kind is dict or kind is list else writer.scalar(tree)
 
 
+def joined(members: Mapping[str, str]) -> str:
+    """The canonical text of an object, from the canonical texts of its values. Raises `BadJson` as `dumps`."""
+    return f"{{{','.join([f'{dumps(name)}:{members[name]}' for name in sorted(members)])}}}"
+
+
 class _Unusual(Exception):
     """A value that the long way writes, or refuses with its path."""
 
@@ -43,15 +50,17 @@ def _plain(value: Writable, depth: int) -> str:
     """The text of what nearly all values are made of. Raises _Unusual for the rest."""
     kind = type(value)
     if kind is str:
-        if "\0" in value or (not value.isascii() and unsafe(value) is not None):
+        if not is_safe(value):
             raise _Unusual
-        return encode_basestring(value)
+        return _quoted(value)
     if kind is Number:
         return str(value.literal)
     if value is None:
         return "null"
     if kind is bool:
         return "true" if value else "false"
+    if kind is int and -_SMALL < value < _SMALL:
+        return int.__repr__(value)
     if not depth:
         raise _Unusual
     if kind is dict:
@@ -64,6 +73,20 @@ def _plain(value: Writable, depth: int) -> str:
     if kind is list:
         return f"[{','.join([_plain(item, depth - 1) for item in value])}]"
     raise _Unusual
+
+
+def _quoted(text: str) -> str:
+    """As JSON writes it. Of what is escaped nearly all text has three characters only; replacing these and looking
+    whether any other is left takes half of the time that a look at each one takes.
+    """
+    escaped = text
+    if "\\" in escaped:
+        escaped = escaped.replace("\\", "\\\\")
+    if '"' in escaped:
+        escaped = escaped.replace('"', '\\"')
+    if "\n" in escaped:
+        escaped = escaped.replace("\n", "\\n")
+    return f'"{escaped}"' if escaped.isprintable() else encode_basestring(text)
 
 
 class _Writer:
@@ -148,10 +171,9 @@ class _Writer:
             raise self._refusal("invalid", str(error)) from error
 
     def _string(self, text: str, what: str) -> str:
-        # isascii() and `in` are far cheaper than the search, and true for nearly all text.
-        if (not text.isascii() or "\0" in text) and (found := unsafe(text)) is not None:
+        if not is_safe(text) and (found := unsafe(text)) is not None:
             raise self._refusal("invalid", unsafe_message(found, what=what))
-        return encode_basestring(text)
+        return _quoted(text)
 
     def _refusal(self, code: str, message: str) -> BadJson:
         return BadJson([Fault(path=pointer(self.keys), code=code, message=message)])

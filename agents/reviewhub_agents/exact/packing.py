@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from reviewhub_agents.canonical import MAX_DEPTH, Writable, dumps
-from reviewhub_agents.canonical.values import unsafe
+from reviewhub_agents.canonical.values import is_safe
 
 from . import scalars, times
 from .known import Types
@@ -42,12 +42,8 @@ def same(one: Any, other: Any) -> bool:
     return texts[0] == texts[1]
 
 
-def _is_plain(text: str) -> bool:
-    return (text.isascii() and "\0" not in text) or unsafe(text) is None
-
-
 def _is_name(key: Any) -> bool:
-    return type(key) is str and _is_plain(key)
+    return type(key) is str and is_safe(key)
 
 
 def _by_identity(value: Any) -> Any:
@@ -74,7 +70,7 @@ class Packer:
         """The tree of `value`; raises `Refused`."""
         kind = type(value)
         if kind is str:
-            return value if _is_plain(value) else scalars.write_text(value)
+            return value if is_safe(value) else scalars.write_text(value)
         if value is None or kind is bool:
             return value
         if kind is list:

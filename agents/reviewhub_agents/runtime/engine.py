@@ -83,7 +83,7 @@ def go_through(graph: Graph[S], work: Work[S], *, until: int | None = None) -> S
     """Runs step after step to the end, or to the beginning of step `until`; the state there."""
     while work.head.at.node != END and work.head.at.step != until:
         _step(graph, work)
-    return graph.states.load(work.head.at.state, work.head.at.written_as)
+    return graph.states.taken(work.head.at.state, work.head.at.written_as)
 
 
 def _beginning(graph: Graph[S], store: Store) -> tuple[Snapshot, Ledger]:
@@ -109,7 +109,7 @@ def _step(graph: Graph[S], work: Work[S]) -> None:
     step = graph.steps.get(at.node)
     if step is None:
         raise StateError(f"this version of {graph.name} has no step {at.node}")
-    state = graph.states.load(at.state, at.written_as)
+    state = graph.states.taken(at.state, at.written_as)
     Context(work, state).enter()
     if step.is_async:
         _awaited(step, state, work)

@@ -19,6 +19,7 @@ from .errors import (
     ReplayDiverged,
     StateError,
 )
+from .hints import Saved, hints
 from .store import (
     Call,
     ChildEnd,
@@ -105,9 +106,11 @@ def checkpoint_save(
     state: str,
     epoch: int | None,
     written_as: WrittenAs | None,
+    after: Saved | None = None,
 ) -> wire.CheckpointSave:
-    """A snapshot to save as the new head."""
-    given = _checkpoint(parent=parent, node=node, step=step, state=state, written_as=written_as)
+    """A snapshot to save as the new head; as what changed, where `after` says what the parent is and both know their
+    fields."""
+    given = _checkpoint(parent=parent, node=node, step=step, state=state, written_as=written_as, after=after)
     return wire.CheckpointSave(**given, branch=branch, epoch=epoch)
 
 
@@ -128,11 +131,21 @@ def checkpoint_in(
 
 
 def _checkpoint(
-    *, parent: str | None, node: str, step: int, state: str, written_as: WrittenAs | None
+    *,
+    parent: str | None,
+    node: str,
+    step: int,
+    state: str,
+    written_as: WrittenAs | None,
+    after: Saved | None = None,
 ) -> dict[str, Any]:
-    tree = canonical.reread(state)
-    assert isinstance(tree, dict), "a state is the text of a model"
-    given: dict[str, Any] = {"parent": _id(parent), "node": node, "step": step, "state": tree}
+    given: dict[str, Any] = {"parent": _id(parent), "node": node, "step": step}
+    if after is not None and (found := hints(after.state, state)):
+        given |= found | {"parent_hash": after.hash}
+    else:
+        tree = canonical.reread(state)
+        assert isinstance(tree, dict), "a state is the text of a model"
+        given["state"] = tree
     if written_as is not None:
         given["state_schema"] = wire.StateSchemaNamed(name=written_as.name, version=written_as.version)
     return given

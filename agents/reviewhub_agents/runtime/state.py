@@ -8,6 +8,7 @@ is not hoped for but tried, each time it is written.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import lru_cache
@@ -45,35 +46,73 @@ def check_storable(model: type[BaseModel]) -> None:
             raise GraphError(f"state {model.__name__}.{name} cannot be stored: {error.message}") from error
 
 
-def dump(state: BaseModel, *, types: GivenTypes = ()) -> str:
+class StateText(str):
+    """The canonical text of a state, which knows those of its fields and what was read of it to try it.
+
+    `fields` is empty where the text is none of an object. `seconds` is how long it took to make and to try it.
+    `take` gives the state that was read, once: it is nobody else's.
+    """
+
+    fields: Mapping[str, str]
+    seconds: float
+    _read: BaseModel | None
+
+    def __new__(
+        cls, text: str, *, fields: Mapping[str, str], seconds: float, read: BaseModel | None
+    ) -> StateText:
+        """As given."""
+        made = super().__new__(cls, text)
+        made.fields, made.seconds, made._read = fields, seconds, read
+        return made
+
+    def take(self) -> BaseModel | None:
+        """The state, a new object, for the first who asks."""
+        read, self._read = self._read, None
+        return read
+
+
+def dump(state: BaseModel, *, types: GivenTypes = ()) -> StateText:
     """The canonical text of a state. `types` are enums that its annotations do not name, as `load` is given them.
 
     Raises:
         StateError: it holds what would not come back as it is; names the path.
     """
+    begun = time.monotonic()
     try:
         packer = Packer(exact.Types(types), fallback=_by_pydantic)
-        text = canonical.dumps(packer.pack(state.model_dump(warnings=False)))
+        tree = packer.pack(state.model_dump(warnings=False))
+        fields = _fields(tree) if isinstance(tree, dict) else {}
+        text = canonical.joined(fields) if isinstance(tree, dict) else canonical.dumps(tree)
     except Refused as refused:
         # Types that pydantic writes as JSON only (`when_used="json"`) are its own affair, if they come back.
         plain = _as_json(state)
-        if plain is None or _changed(state, plain, types) is not None:
+        if plain is None or _read_again(state, plain, types)[1] is not None:
             raise StateError(f"the state cannot be saved: {refused.named()}") from refused
-        return plain
+        return StateText(plain, fields={}, seconds=time.monotonic() - begun, read=None)
     except (canonical.BadJson, ValueError) as error:
         raise StateError(f"the state cannot be saved: {error}") from error
-    changed = _changed(state, text, types)
+    read, changed = _read_again(state, text, types)
     if changed is not None:
         raise StateError(f"the state cannot be saved: {changed}")
-    return text
+    return StateText(text, fields=fields, seconds=time.monotonic() - begun, read=read)
 
 
-def _changed(state: BaseModel, text: str, types: GivenTypes) -> str | None:
-    """What would be another value when `text` is loaded; None when all is as it was."""
+def _fields(tree: dict[str, Any]) -> dict[str, str]:
+    """The texts of the fields of a packed state. Raises BadJson, which names the path in the state."""
     try:
-        return difference(state, load(type(state), text, types=types))
+        return {name: canonical.dumps(value) for name, value in tree.items()}
+    except canonical.BadJson:
+        canonical.dumps(tree)  # Raises again, and knows in which field.
+        raise
+
+
+def _read_again(state: BaseModel, text: str, types: GivenTypes) -> tuple[BaseModel | None, str | None]:
+    """What is loaded from `text`, and what of it would be another value; None when all is as it was."""
+    try:
+        read = load(type(state), text, types=types)
     except StateError as error:
-        return f"it could not be read again: {error}"
+        return None, f"it could not be read again: {error}"
+    return read, difference(state, read)
 
 
 def _as_json(state: BaseModel) -> str | None:

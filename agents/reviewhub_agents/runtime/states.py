@@ -18,7 +18,7 @@ from reviewhub_agents import canonical, exact, wire
 from .errors import GraphError, StateError
 from .messages import written_as
 from .schema import schema_of
-from .state import GivenTypes, dump, known_types, load
+from .state import GivenTypes, StateText, dump, known_types, load
 from .store import Declaration, WrittenAs
 
 S = TypeVar("S", bound=BaseModel)
@@ -117,11 +117,16 @@ class StateType(Generic[S]):
         steps = self._path(written_as.version if written_as else 1) if self.version is not None else []
         return load(self.model, self._upgraded(text, steps) if steps else text, types=self.types)
 
+    def taken(self, text: str, written_as: WrittenAs | None = None) -> S:
+        """The same, and for who asks first the state that was read from it when it was written."""
+        read = text.take() if isinstance(text, StateText) and written_as == self.written_as else None
+        return read if type(read) is self.model else self.load(text, written_as)
+
     def first(self, given: str) -> S:
         """The first state of a run from its input, which people write for the code that there is. Raises StateError."""
         return load(self.model, given, types=self.types)
 
-    def dump(self, state: S) -> str:
+    def dump(self, state: S) -> StateText:
         """The canonical text of a state. Raises StateError for what would not come back as it is."""
         return dump(state, types=self.types)
 

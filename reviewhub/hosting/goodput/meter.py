@@ -10,6 +10,7 @@ from typing import Any
 
 from reviewhub_agents import weight
 from reviewhub_agents.runtime import messages
+from reviewhub_agents.runtime.state import StateText
 from reviewhub_agents.runtime.store import (
     Call,
     Kept,
@@ -53,15 +54,16 @@ class Meter:
             raise
 
     @contextmanager
-    def timing(self, seen: Seen) -> Iterator[list[Seen]]:
-        """Around one call to the store; the block may put another `Seen` into the list."""
+    def timing(self, seen: Seen, *, state: str = "") -> Iterator[list[Seen]]:
+        """Around one call to the store; the block may put another `Seen` into the list. `state` is what is saved."""
+        made = state.seconds if isinstance(state, StateText) else 0.0
         says, begun = [seen], time.monotonic()
         yield says
         with self._lock:
             if threading.get_ident() == self._thread:
-                self._tally.add(says[-1], begun, time.monotonic())
+                self._tally.add(says[-1], begun, time.monotonic(), made=made)
             elif seen is Seen.SAVE:
-                self._tally.aside()
+                self._tally.aside(made=made)
 
     def tokens(self, *, paid: int = 0, spared: int = 0) -> None:
         """A model's answer was recorded, or found."""
@@ -92,14 +94,15 @@ class MeteredStore(BranchStore):
 
     def save(self, *, node: str, step: int, state: str) -> Snapshot:
         """Measured as saving."""
-        with self._meter.timing(Seen.SAVE):
+        with self._meter.timing(Seen.SAVE, state=state):
             return super().save(node=node, step=step, state=state)
 
     def pause(
         self, *, key: str, snapshot: Snapshot, proposals: Sequence[Proposal], begin: bool = False
     ) -> Stop:
         """Measured as ledger, as replay when it is one that was made before, and as saving when it saves on the way."""
-        with self._meter.timing(Seen.LEDGER if snapshot.id else Seen.SAVE) as says:
+        seen, state = (Seen.LEDGER, "") if snapshot.id else (Seen.SAVE, snapshot.state)
+        with self._meter.timing(seen, state=state) as says:
             stop = super().pause(key=key, snapshot=snapshot, proposals=proposals, begin=begin)
             if Pause.objects.filter(pk=stop.id, created_at__lt=self._meter.shift.began_at).exists():
                 says.append(Seen.FOUND)

@@ -72,8 +72,9 @@ class Tally:
         self._open = 0.0
         self._again = False
 
-    def add(self, seen: Seen, begun: float, ended: float) -> None:
-        """One call that began and ended at these times."""
+    def add(self, seen: Seen, begun: float, ended: float, *, made: float = 0.0) -> None:
+        """One call that began and ended at these times; so many seconds before it went into the text of a state."""
+        begun = max(begun - made, min(begun, self._mark))
         code, took = max(begun - self._mark, 0.0), max(ended - begun, 0.0)
         self._mark = max(ended, self._mark)
         if seen is Seen.LOAD:
@@ -84,9 +85,10 @@ class Tally:
         else:
             self._work(seen, code, took)
 
-    def aside(self) -> None:
-        """A save by another thread: no time of this one."""
-        self._kept += Spent(saves=1)
+    def aside(self, *, made: float = 0.0) -> None:
+        """A save by another thread: no time of this one but what went into the text of the state."""
+        self._kept += Spent(saves=1, saving=made)
+        self._open -= made
 
     def tokens(self, *, paid: int = 0, spared: int = 0) -> None:
         """A model's answer was recorded, or found."""
