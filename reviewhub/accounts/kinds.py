@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from reviewhub.audit.kinds import Payload, kind
 
+MOST_SAID = 3
+
+
+def frees_said(frees: list[str]) -> str:
+    """Of which calls policy asks less after a change, as the end of a sentence, the first few of them; empty where of
+    none."""
+    more = [f"{len(frees) - MOST_SAID} more"] if len(frees) > MOST_SAID else []
+    return f"; policy asks less: {'; '.join([*frees[:MOST_SAID], *more])}" if frees else ""
+
 
 @kind("person.signed_in", says="{actor} signed in")
 class PersonSignedIn(Payload):
@@ -109,11 +118,17 @@ class AgentMade(Payload):
     team: str
 
 
-@kind("agent.moved", says="{actor} gave the agent {name} to {team}")
+@kind("agent.moved", says="{actor} gave the agent {name} to {team}{frees_said}")
 class AgentMoved(Payload):
     name: str
     team: str
     old_team: str
+    frees: list[str] = []
+
+    @property
+    def frees_said(self) -> str:
+        """Of which calls policy asks less since, as words."""
+        return frees_said(self.frees)
 
 
 @kind("agent.validation_set", says="{actor} set the checking of states of {name} to {validation}")
@@ -123,11 +138,17 @@ class AgentValidationSet(Payload):
     before: str
 
 
-@kind("key.made", says="{actor} made the key {prefix} of {agent} for {environment}")
+@kind("key.made", says="{actor} made the key {prefix} of {agent} for {environment}{frees_said}")
 class KeyMade(Payload):
     agent: str
     prefix: str
     environment: str
+    frees: list[str] = []
+
+    @property
+    def frees_said(self) -> str:
+        """Of which calls policy asks less by this key, as words."""
+        return frees_said(self.frees)
 
 
 @kind("key.rotated", says="{actor} replaced the key {old_prefix} of {agent} by {prefix}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
@@ -29,9 +30,18 @@ class MadeKey:
 
 
 def make_key(
-    *, agent: Agent, name: str, environment: str, actor: Actor, made_by: Member | None = None
+    *,
+    agent: Agent,
+    name: str,
+    environment: str,
+    actor: Actor,
+    made_by: Member | None = None,
+    frees: Sequence[str] = (),
 ) -> MadeKey:
     """A key of `agent`, good in one environment.
+
+    Args:
+        frees: of which calls policy asks less by it than by the agent's other keys, in words, for the record.
 
     Raises:
         Invalid: the name cannot be taken, or the environment is not of 1 to 40 letters a to z, digits and
@@ -49,7 +59,9 @@ def make_key(
             actor=actor,
             agent_id=agent.pk,
             subject_id=made.row.pk,
-            data=KeyMade(agent=agent.name, prefix=made.row.prefix, environment=environment),
+            data=KeyMade(
+                agent=agent.name, prefix=made.row.prefix, environment=environment, frees=list(frees)
+            ),
         )
     return made
 

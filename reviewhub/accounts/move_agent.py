@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.db import transaction
 
 from reviewhub.accounts.acting import still_may
@@ -14,10 +16,14 @@ from reviewhub.core.actors import Actor
 
 
 @transaction.atomic
-def move_agent(*, agent: Agent, team: Team, actor: Actor) -> Agent:
+def move_agent(*, agent: Agent, team: Team, actor: Actor, frees: Sequence[str] = ()) -> Agent:
     """Lets `team` look after the agent from now on; the same team again changes and records nothing.
 
-    What waits already stays with those who were asked.
+    What waits already stays with those who were asked. People move agents by `policies.give_agent`, which says what
+    that frees.
+
+    Args:
+        frees: of which calls policy asks less then, in words, for the record.
 
     Raises:
         Invalid: the team is of another workspace.
@@ -27,7 +33,7 @@ def move_agent(*, agent: Agent, team: Team, actor: Actor) -> Agent:
     row = Agent.objects.select_for_update(of=("self",), no_key=True).select_related("team").get(pk=agent.pk)
     if row.team_id == team.pk:
         return row
-    data = AgentMoved(name=row.name, team=team.name, old_team=row.team.name)
+    data = AgentMoved(name=row.name, team=team.name, old_team=row.team.name, frees=list(frees))
     row.team = team
     row.save(update_fields=["team"])
     record(

@@ -38,7 +38,7 @@ def newly_known(policy: Policy, workspace_id: uuid.UUID) -> list[NewlyKnown]:
         if (tool.agent_id, tool.name, tool.schema_fingerprint) in before:
             continue
         call = call_of(facts_of_tool(tool), agent=tool.agent, environment="", tools=now)
-        said = [words for answer in possible(policy, call) if (words := _says(answer, policy))]
+        said = [words for answer in possible(policy, call) if (words := runs_by(answer, policy))]
         if said:
             was_known = (tool.agent_id, tool.name) in names
             found.append(
@@ -47,7 +47,7 @@ def newly_known(policy: Policy, workspace_id: uuid.UUID) -> list[NewlyKnown]:
     return found
 
 
-def _says(answer: Answer, policy: Policy) -> str:
+def runs_by(answer: Answer, policy: Policy) -> str:
     """How an answer lets a call run without anybody's yes; empty when it does not."""
     silence = answer.requirement is not None and answer.requirement.on_timeout == "allow"
     if answer.position is None or not (answer.action in RUNS or silence):

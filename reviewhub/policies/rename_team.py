@@ -12,6 +12,8 @@ from reviewhub.accounts.permissions import Action, Target
 from reviewhub.accounts.rules import clean_name
 from reviewhub.audit.record import record
 from reviewhub.core.actors import Actor
+from reviewhub.core.errors import Conflict
+from reviewhub.policies.loosening import looks_at_team, says
 from reviewhub.policies.model import Line
 from reviewhub.policies.publish import publish
 from reviewhub.policies.queries import current
@@ -19,11 +21,18 @@ from reviewhub.policies.reading import parse_policy, policy_text
 from reviewhub.policies.rules import Policy
 
 
+class NamedInExpression(Conflict):
+    """An expression asks for the team by its name; nobody but its author can say it anew."""
+
+    code = "named_in_expression"
+
+
 def rename_team(*, team: Team, name: str, actor: Actor) -> Team:
     """Gives `team` another name; where the policy in force names it, a version with the new name is published.
 
     Raises:
         Invalid: the name cannot be taken.
+        NamedInExpression: an expression of the policy in force may ask for the team by its old name and not by the new.
         NameTaken: another team has it, be it in other letter case.
         Changed: somebody published a policy in this very moment.
     """
@@ -34,6 +43,7 @@ def rename_team(*, team: Team, name: str, actor: Actor) -> Team:
             row = Team.objects.select_for_update(no_key=True).select_related("workspace").get(pk=team.pk)
             if row.name == clean:
                 return row
+            _refuse_if_asked_for(row, clean)
             old, row.name = row.name, clean
             row.save(update_fields=["name", "folded"])
             record(
@@ -47,6 +57,18 @@ def rename_team(*, team: Team, name: str, actor: Actor) -> Team:
     except IntegrityError as error:
         raise NameTaken() from error
     return row
+
+
+def _refuse_if_asked_for(team: Team, new: str) -> None:
+    """A rule that asks for a name in its expression would be about other calls after it, and nobody would be told."""
+    latest = current(team.workspace_id)
+    policy = parse_policy(latest.rules) if latest else Policy()
+    for line in (*policy.guardrails, *policy.rules):
+        if looks_at_team(line) and says(line, team.name) and not says(line, new):
+            raise NamedInExpression(
+                f"The expression of {line.name} asks for the team {team.name}. Let it ask for both names first, "
+                f"as in team in ['{team.name}', '{new}']."
+            )
 
 
 def _rename_in_policy(team: Team, old: str, actor: Actor) -> None:

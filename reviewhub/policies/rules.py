@@ -32,7 +32,7 @@ from reviewhub.tools.acts import ASK, needs_nobody
 __all__ = [
     "EFFECTS", "VERDICTS", "Action", "Answer", "Call", "Condition", "Explanation", "Part", "Policy", "Requirement",
     "Rule", "Step", "Verdict", "breaks_at", "effective_effect", "evaluate", "everything_else", "explain", "possible",
-    "tighten", "unmatched",
+    "tighten", "unconditional", "unmatched",
 ]  # fmt: skip
 
 Layer = Literal["guardrail", "limit", "rejection", "standing", "rule"]
@@ -121,7 +121,7 @@ def possible(policy: Policy, call: Call) -> list[Answer]:
     """The answers that calls such as this one may get, in any environment and with any arguments."""
     lower: list[Answer] = []
     for position, rule in policy.index.about(call.tool):
-        anywhere = _unconditional(rule)
+        anywhere = unconditional(rule)
         if matched(anywhere, call).holds is False:
             continue
         lower.append(_answer(rule, position, call))
@@ -132,9 +132,9 @@ def possible(policy: Policy, call: Call) -> list[Answer]:
     above = [
         (position, rule)
         for position, rule in policy.guardrail_index.about(call.tool)
-        if matched(_unconditional(rule), call).holds is not False
+        if matched(unconditional(rule), call).holds is not False
     ]
-    always = [(position, rule) for position, rule in above if _unconditional(rule) == rule]
+    always = [(position, rule) for position, rule in above if unconditional(rule) == rule]
     held = [_tightened(answer, always, call) for answer in lower]
     sometimes = [_tightened(answer, [one], call) for one in above if one not in always for answer in held[:1]]
     return [answer for at, answer in enumerate([*sometimes, *held]) if answer not in [*sometimes, *held][:at]]
@@ -256,7 +256,8 @@ def _tightened(
     )  # fmt: skip
 
 
-def _unconditional(rule: Rule) -> Rule:
+def unconditional(rule: Rule) -> Rule:
+    """The rule without what depends on the call or its key: it matches wherever that one may."""
     if rule.environment is None and not rule.has_conditions:
         return rule
     return rule.model_copy(update={"environment": None, "when": (), "expression": None})

@@ -13,9 +13,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
 from reviewhub.accounts.make_agent import make_agent
-from reviewhub.accounts.make_key import make_key
 from reviewhub.accounts.models import Agent, AgentKey, Team
-from reviewhub.accounts.move_agent import move_agent
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, roles_for, scope_of
 from reviewhub.accounts.queries import agent_target, agents_of, deciders_of
 from reviewhub.accounts.revoke_key import revoke_key
@@ -27,6 +25,7 @@ from reviewhub.core.rows import one_or_none
 from reviewhub.gates.start import start as start_agent
 from reviewhub.gates.stop import stop as stop_agent
 from reviewhub.hosting.adopt import adopt
+from reviewhub.policies.give_agent import Frees, give_agent, give_key
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import text_in, words
 from reviewhub.web.progress import DAYS, told_of_agents
@@ -100,6 +99,24 @@ def _again_of(
     return _page(request, caller, errors=words(error), of=agent.pk, typed=request.POST, status=error.status)
 
 
+def _frees(
+    request: HttpRequest,
+    caller: MemberCaller,
+    agent: Agent,
+    error: Frees,
+    what: str,
+    where: str,
+    given: dict[str, str],
+) -> HttpResponse:
+    """What a change frees, before it is made; the form sends the same once more, with what was seen."""
+    tools: dict[str, list[str]] = {}
+    for one in error.found:
+        tools.setdefault(one.says, []).append(one.tool)
+    seen = {"of": agent, "what": what, "where": where, "found": sorted(tools.items())}
+    fields = given | {"sure": str(error.extra["sure"])}
+    return _page(request, caller, frees=seen, fields=fields, status=error.status)
+
+
 @posted
 @page(Action.AGENTS_EDIT, again=_again)
 def new(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
@@ -140,14 +157,19 @@ def find(caller: MemberCaller, agent_id: uuid.UUID) -> tuple[Agent, Target]:
 @page(Action.AGENTS_EDIT, of=find, again=_again_of)
 def new_key(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpResponse:
     """A key, shown here and kept nowhere."""
-    given = request.POST
-    made = make_key(
-        agent=agent,
-        name=given.get("name", ""),
-        environment=given.get("environment", ""),
-        actor=actor(request, caller),
-        made_by=caller.member,
-    )
+    name, environment = request.POST.get("name", ""), request.POST.get("environment", "")
+    try:
+        made = give_key(
+            agent=agent,
+            name=name,
+            environment=environment,
+            sure=request.POST.get("sure", ""),
+            actor=actor(request, caller),
+            made_by=caller.member,
+        )
+    except Frees as error:
+        what = f"By a key for {environment} policy asks less of {agent.name}"
+        return _frees(request, caller, agent, error, what, "keys", {"name": name, "environment": environment})
     return _page(request, caller, shown={"agent": agent.name, "key": made.text})
 
 
@@ -179,7 +201,12 @@ def move(request: HttpRequest, caller: MemberCaller, agent: Agent) -> HttpRespon
     """Gives an agent to another team."""
     team = _team(caller, request.POST.get("team", ""))
     try:
-        moved = move_agent(agent=agent, team=team, actor=actor(request, caller))
+        moved = give_agent(
+            agent=agent, team=team, sure=request.POST.get("sure", ""), actor=actor(request, caller)
+        )
+    except Frees as error:
+        what = f"In {team.name} policy asks less of {agent.name}"
+        return _frees(request, caller, agent, error, what, "team", {"team": str(team.pk)})
     except Conflict as error:
         return _again_of(request, caller, agent, error)
     messages.success(request, f"{moved.name} belongs to {moved.team.name} now.")
