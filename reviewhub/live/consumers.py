@@ -12,7 +12,7 @@ import logging
 import math
 import time
 import uuid
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from datetime import tzinfo
 from typing import Any
 from urllib.parse import parse_qs
@@ -52,12 +52,12 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
     async def connect(self) -> None:
         """Opens for members only; a stranger learns nothing, also not whether the page exists."""
         caller = await self._visitor()
-        topic = await database_sync_to_async(self.topic)(caller) if caller is not None else None
-        if topic is None:
+        topics = await database_sync_to_async(self.topics)(caller) if caller is not None else ()
+        if not topics:
             await self.close(code=NOT_YOURS)
             return
         await self.accept()
-        self.follower = asyncio.create_task(self._live(topic))
+        self.follower = asyncio.create_task(self._live(*topics))
 
     async def disconnect(self, code: int) -> None:
         """Ends the loop with the socket."""
@@ -74,8 +74,8 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Pages say nothing: decisions are plain POSTs."""
 
-    def topic(self, caller: MemberCaller) -> str | None:
-        """What to follow; None when the caller may not."""
+    def topics(self, caller: MemberCaller) -> Sequence[str]:
+        """What to follow; nothing when the caller may not."""
         raise NotImplementedError
 
     def first(self, caller: MemberCaller, since: int) -> str:
@@ -86,16 +86,16 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
         """What is told after hints; empty for nothing."""
         raise NotImplementedError
 
-    async def _live(self, topic: str) -> None:
+    async def _live(self, *topics: str) -> None:
         try:
-            await self._follow(topic)
+            await self._follow(*topics)
         except Exception:
             # A page that nobody tells anything looks as if nothing happened; a closed one connects again and reads.
             logger.warning("a page could not be told", exc_info=True)
             await self._end(STOPPING)
 
-    async def _follow(self, topic: str) -> None:
-        with hub.subscribe(topic) as subscription:
+    async def _follow(self, *topics: str) -> None:
+        with hub.subscribe(*topics) as subscription:
             if not await self._tell(self.first, self._since()):
                 return
             beat = -math.inf
@@ -191,10 +191,10 @@ class NoSocket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships n
 class QueueSocket(Socket):
     """The queue: changed cells at once, new rows for the reader to take."""
 
-    def topic(self, caller: MemberCaller) -> str | None:
+    def topics(self, caller: MemberCaller) -> Sequence[str]:
         """The whole workspace; rows are narrowed when they are read."""
         target = Target(workspace_id=caller.workspace_id)
-        return f"workspace:{caller.workspace_id}" if allowed(caller, Action.QUEUE_READ, target) else None
+        return (f"workspace:{caller.workspace_id}",) if allowed(caller, Action.QUEUE_READ, target) else ()
 
     def first(self, caller: MemberCaller, since: int) -> str:
         """What happened since the page was read."""
@@ -211,13 +211,13 @@ class QueueSocket(Socket):
         change = self._change(hints)
         return self._news(caller, change) if change is not None else ""
 
-    async def _follow(self, topic: str) -> None:
+    async def _follow(self, *topics: str) -> None:
         door = door_of(self.scope, self._slug())
         if door is None:
             return
         rounds().enter(self, door)
         try:
-            await super()._follow(topic)
+            await super()._follow(*topics)
         finally:
             rounds().leave(self)
 
@@ -269,19 +269,19 @@ class QueueSocket(Socket):
 class RequestSocket(Socket):
     """One request: the page is told to look again, and asks for its changing parts."""
 
-    def topic(self, caller: MemberCaller) -> str | None:
-        """The request's run: its calls tell how the decision ended."""
+    def topics(self, caller: MemberCaller) -> Sequence[str]:
+        """The request's run: its calls tell how the decision ended. And the policy: it may deny the call by now."""
         row = self._row(caller)
         if row is None or not allowed(caller, Action.REQUEST_READ, request_target(row)):
-            return None
-        return f"run:{row.run_id}"
+            return ()
+        return f"run:{row.run_id}", f"policy:{caller.workspace_id}"
 
     def first(self, caller: MemberCaller, since: int) -> str:
         """Something may have happened while the page was on its way."""
         return news.look_again(self._path(), since=since)
 
     def told(self, caller: MemberCaller, hints: list[Hint]) -> str:
-        """Anything about the run is a reason to look."""
+        """Anything about the run or the policy is a reason to look."""
         return news.look_again(self._path(), since=max(hint.event_id for hint in hints)) if hints else ""
 
     def here(self, caller: MemberCaller) -> None:
@@ -305,7 +305,7 @@ class RequestSocket(Socket):
 class RunSocket(Socket):
     """One run: the same way."""
 
-    def topic(self, caller: MemberCaller) -> str | None:
+    def topics(self, caller: MemberCaller) -> Sequence[str]:
         """The run, if the caller may see it."""
         run = (
             Run.objects.select_related("agent")
@@ -313,8 +313,8 @@ class RunSocket(Socket):
             .first()
         )
         if run is None or not allowed(caller, Action.RUN_READ, run_target(run)):
-            return None
-        return f"run:{run.pk}"
+            return ()
+        return (f"run:{run.pk}",)
 
     def first(self, caller: MemberCaller, since: int) -> str:
         """A step may have been saved while the page was on its way, or its socket away; that is not even an event."""

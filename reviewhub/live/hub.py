@@ -17,6 +17,9 @@ from uuid import UUID
 RESYNC: Final = "resync"
 """Kind of the hint that stands for "more than can be listed": read everything shown again."""
 
+PUBLISHED: Final = "policy.published"
+"""Kind of the event after which a call that waits may be answered otherwise."""
+
 BACKLOG = 500
 """Hints kept for one subscriber that is slow to fetch them; beyond that it gets one RESYNC instead."""
 
@@ -34,13 +37,15 @@ class Hint:
     agent_id: UUID | None = None
 
     def topics(self) -> list[str]:
-        """The topics that this hint belongs to: `workspace:<uuid>`, `run:<uuid>` and so on."""
+        """The topics that this hint belongs to: `workspace:<uuid>`, `run:<uuid>` and so on; `policy:<uuid>` of a
+        workspace whose policy changed."""
         named = (
             ("workspace", self.workspace_id),
             ("run", self.run_id),
             ("pause", self.pause_id),
             ("request", self.request_id),
             ("agent", self.agent_id),
+            ("policy", self.workspace_id if self.kind == PUBLISHED else None),
         )
         return [f"{name}:{value}" for name, value in named if value is not None]
 

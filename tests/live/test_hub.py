@@ -26,6 +26,15 @@ async def test_a_hint_reaches_every_topic_it_names() -> None:
     assert [await one.wait(1) for one in waiting] == [[hint(1, **ids)]] * 5
 
 
+async def test_only_a_policy_that_is_published_is_news_to_whoever_follows_policy() -> None:
+    hub = Hub()
+    with hub.subscribe(f"policy:{WORKSPACE}") as waiting, hub.subscribe(f"policy:{UUID(int=2)}") as elsewhere:
+        published = Hint(event_id=2, kind="policy.published", workspace_id=WORKSPACE)
+        hub.publish([hint(1), published, hint(3)])
+        assert await waiting.wait(1) == [published]
+        assert await elsewhere.wait(0) == []
+
+
 async def test_hints_from_another_thread_arrive_in_order() -> None:
     hub = Hub()
     with hub.subscribe(f"workspace:{WORKSPACE}") as waiting:
