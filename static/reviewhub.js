@@ -1,5 +1,5 @@
 // Keyboard, countdown and live behaviour. The server stays the source of truth: a key moves focus or opens a form,
-// it never sends a decision, and every page works without this file.
+// it never sends a decision about a request, and every page works without this file.
 (() => {
   "use strict";
   const $ = (selector, root = document) => root.querySelector(selector);
@@ -429,7 +429,7 @@
       const target = event.target.form || (touched ? form || opened : null);
       const button = target && ($("[data-send]", target) || (target.method === "post" && $("[type=submit]:not([name])", target)));
       if (button) event.preventDefault();
-      if (button && !event.repeat && !isLeaving()) button.disabled ? target.reportValidity() : target.requestSubmit(button);
+      if (button?.getClientRects().length && !event.repeat && !isLeaving()) button.disabled ? target.reportValidity() : target.requestSubmit(button);
       return;
     }
     if (isLeaving() && key !== "Escape") { if (key === "Enter") event.preventDefault(); return; }
@@ -457,7 +457,8 @@
     else if ($("#list") && queueKeys[key]) queueKeys[key]();
     else if (lineKeys[key] && lines().length && !$(`[data-key="${key}"]`)) lineKeys[key]();
     else if (key === "u" && up()) visit(up().href);
-    else if (/^[a-z0-9]$/.test(key) && $(`[data-key-click="${key}"]`)) $(`[data-key-click="${key}"]`).click();
+    else if (/^[a-z0-9]$/.test(key) && $(`[data-key-focus="${key}"]`)) $(`[data-key-focus="${key}"]`).focus();
+    else if (/^[a-z0-9X]$/.test(key) && $(`[data-key-click="${key}"]`)) $(`[data-key-click="${key}"]`).click();
     else if (/^[a-z]$/.test(key) && $(`[data-key-form="${key}"]`)) { leave(); $(`[data-key-form="${key}"]`).requestSubmit(); }
     else if (/^[a-z]$/.test(key) && $(`[data-key="${key}"]`)) visit($(`[data-key="${key}"]`).href);
     else hit = false;

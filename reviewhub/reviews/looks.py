@@ -93,6 +93,14 @@ def look_at(scope: Scope, call_id: uuid.UUID) -> PostReview:
     return found
 
 
+def own_verdicts(scope: Scope, member_id: uuid.UUID, call_ids: list[uuid.UUID]) -> list[PostReview]:
+    """Those of these calls on which the verdict is this member's and still to be taken back, in the list's order."""
+    rows = looks_visible(scope).filter(tool_call_id__in=call_ids, member_id=member_id)
+    followed = FollowUp.objects.filter(post_review_id=OuterRef("pk"))
+    given = rows.exclude(state=PostReviewState.DRAWN).filter(~Exists(followed))
+    return list(given.order_by("-rank", "id"))
+
+
 def follow_ups_of(row: PostReview) -> list[FollowUp]:
     """What followed a flag, the oldest first."""
     return list(row.follow_ups.select_related("to__person", "branch").order_by("created_at", "id"))

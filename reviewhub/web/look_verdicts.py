@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -25,9 +26,8 @@ from reviewhub.reviews.take_up_rule import take_up_rule
 from reviewhub.reviews.targets import post_review_target, run_target
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import text_in, words
-from reviewhub.web.looks import filters_of, find, list_in, look_page
+from reviewhub.web.looks import MOST, cursor_in, filters_of, find, ids_in, kept_in, list_in, look_page
 
-MOST = 50
 SAID = {"fine": "Fine", "flagged": "Flagged", "skipped": "Skipped"}
 DONE = {
     "notify": "The agent's team was written to.",
@@ -57,7 +57,7 @@ def grade(request: HttpRequest, caller: MemberCaller, row: PostReview) -> HttpRe
     if form:
         return redirect(form)
     following = next_look(scope_of(caller), filters=filters_of(request, caller, "drawn"), after=row)
-    return _to(request, caller, at=following, last=row)
+    return _to(request, caller, at=following, last=[row.tool_call_id])
 
 
 def _look_back(
@@ -158,7 +158,7 @@ def take_back(request: HttpRequest, caller: MemberCaller, row: PostReview) -> Ht
 @page(Action.POST_REVIEW_GRADE)
 def batch(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     """One verdict for all that are ticked, each in a transaction of its own; says what was not taken, and why."""
-    picks = list(dict.fromkeys(request.POST.getlist("pick")))[:MOST]
+    picks = _picks(request)
     try:
         tree = _verdict(request)
         tree.pop("follow_up", None)
@@ -166,24 +166,47 @@ def batch(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
             raise Invalid("Nothing is ticked.")
     except Invalid as error:
         return look_page(request, caller, None, errors=words(error), status=error.status)
-    done, refused = 0, []
-    for pick in picks:
-        problem = _one_of(request, caller, pick, tree)
-        done += not problem
-        refused += [problem] if problem else []
-    if done:
+    key = request.POST.get("key", "")
+    refused = _each(caller, picks, lambda row: _look_back(request, caller, row, tree, key))
+    if done := len(picks) - len(refused):
         messages.success(request, f"{SAID[str(tree['verdict'])]}: {done} of {len(picks)}.")
     if refused:
         return look_page(request, caller, None, errors=refused, status=409)
-    return _to(request, caller)
+    return _to(request, caller, last=ids_in(picks))
 
 
-def _one_of(request: HttpRequest, caller: MemberCaller, pick: str, tree: dict[str, Any]) -> str:
+@posted
+@page(Action.POST_REVIEW_GRADE)
+def take_back_all(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
+    """Takes the verdicts of a batch back, each in a transaction of its own; says which stay, and why."""
+    picks = _picks(request)
+    if not picks:
+        return look_page(request, caller, None, errors=["No verdict is named."], status=422)
+    by = actor(request, caller)
+    refused = _each(caller, picks, lambda row: reopen(call_id=row.tool_call_id, actor=by))
+    if done := len(picks) - len(refused):
+        said = "The verdict was taken back." if done == 1 else f"{done} verdicts were taken back."
+        messages.success(request, said)
+    if refused:
+        return look_page(request, caller, None, errors=refused, status=409)
+    return redirect(f"/{caller.member.workspace.slug}/post-review?{kept_in({'at': picks[0]})}")
+
+
+def _picks(request: HttpRequest) -> list[str]:
+    return list(dict.fromkeys(request.POST.getlist("pick")))[:MOST]
+
+
+def _each(caller: MemberCaller, picks: list[str], act: Callable[[PostReview], Any]) -> list[str]:
+    """Does it to each; gives why some were not taken."""
+    return [problem for pick in picks if (problem := _one_of(caller, pick, act))]
+
+
+def _one_of(caller: MemberCaller, pick: str, act: Callable[[PostReview], Any]) -> str:
     """Why one of a batch was not taken; empty when it was."""
     try:
         row = look_at(scope_of(caller), uuid.UUID(pick))
         require(caller, Action.POST_REVIEW_GRADE, post_review_target(row))
-        _look_back(request, caller, row, tree, request.POST.get("key", ""))
+        act(row)
     except ValueError:
         return "This is no action of the list."
     except NotFound as problem:
@@ -231,16 +254,18 @@ def _to(
     caller: MemberCaller,
     *,
     at: PostReview | None = None,
-    last: PostReview | None = None,
+    last: list[uuid.UUID],
 ) -> HttpResponse:
     lists = list_in(request)
     filters = filters_of(request, caller, lists)
-    query = {
-        "show": lists if lists != "drawn" else "",
-        "agent": filters.agent,
-        "tool": filters.tool,
-        "at": str(at.tool_call_id) if at else "",
-        "last": str(last.tool_call_id) if last else "",
-    }
-    kept = urlencode({name: value for name, value in query.items() if value})
+    kept = kept_in(
+        {
+            "show": lists if lists != "drawn" else "",
+            "agent": filters.agent,
+            "tool": filters.tool,
+            "cursor": cursor_in(request),
+            "at": str(at.tool_call_id) if at else "",
+            "last": [str(one) for one in last],
+        }
+    )
     return redirect(f"/{caller.member.workspace.slug}/post-review?{kept}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -17,7 +19,7 @@ from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.errors import NotFound
 from reviewhub.core.rows import one_or_none
 from reviewhub.reviews.follow_up import may_take_over
-from reviewhub.reviews.looks import LookFilters, follow_ups_of, look_at, looks, tally
+from reviewhub.reviews.looks import LookFilters, follow_ups_of, look_at, looks, own_verdicts, tally
 from reviewhub.reviews.models import FollowUp, PostReview
 from reviewhub.reviews.states import PostReviewState
 from reviewhub.reviews.targets import post_review_target, run_target
@@ -30,6 +32,7 @@ LISTS = (
     ("drawn", "To look at"), ("flagged", "Flagged"), ("mine", "Handed to me"), ("fine", "Fine"), ("skipped", "Skipped"),
 )  # fmt: skip
 MOST_PEOPLE = 200
+MOST = 50  # that get one verdict together: a page of the list
 
 
 @dataclass(frozen=True)
@@ -89,13 +92,14 @@ def look_page(
     """The page with the one that is wanted open, or the first of the list."""
     scope, lists = scope_of(caller), shown or list_in(request)
     filters = filters_of(request, caller, lists)
-    found = looks(scope, filters=filters, cursor=request.GET.get("cursor", ""))
+    cursor = cursor_in(request)
+    found = looks(scope, filters=filters, cursor=cursor, limit=MOST)
     calls = [row.tool_call_id for row in found.rows]
     opened = wanted or (calls[0] if calls else None)
     shot = _shot(caller, opened) if opened else None
     place = calls.index(opened) if opened in calls else -1
     base = {"show": lists, "agent": filters.agent, "tool": filters.tool}
-    kept = urlencode({name: value for name, value in base.items() if value})
+    kept, here = (kept_in(one) for one in (base, base | {"cursor": cursor}))
     context = {
         "rows": found.rows,
         "shot": shot,
@@ -104,14 +108,16 @@ def look_page(
         "list": lists,
         "filters": filters,
         "kept": kept,
+        "here": here,
+        "cursor": cursor,
         "before": calls[place - 1] if place > 0 else None,
         "after": calls[place + 1] if 0 <= place < len(calls) - 1 else None,
         "more": urlencode({"cursor": found.next}) if found.next else "",
-        "is_first_page": not request.GET.get("cursor"),
+        "is_first_page": not cursor,
         "tally": tally(scope),
         "agents": list(agents_of(scope).order_by("name").values_list("name", flat=True)[:200]),
         "tools": list(tools_of(scope).order_by("name").values_list("name", flat=True).distinct()[:200]),
-        "last": _last(caller, request.GET.get("last", "")),
+        "last": _last(caller, request.GET.getlist("last")[:MOST]),
         "errors": errors or [],
         "note": note,
         "key": uuid.uuid4(),
@@ -123,6 +129,16 @@ def list_in(request: HttpRequest) -> str:
     """Which list the address, or the form, asks for."""
     asked = request.POST.get("show") or request.GET.get("show", "")
     return asked if asked in dict(LISTS) else "drawn"
+
+
+def cursor_in(request: HttpRequest) -> str:
+    """Which page of the list the address, or the form, is about; empty for the first."""
+    return str((request.POST if "show" in request.POST else request.GET).get("cursor", ""))
+
+
+def kept_in(query: Mapping[str, str | list[str]]) -> str:
+    """What of this goes into an address of the page: all that is not empty."""
+    return urlencode({name: value for name, value in query.items() if value}, doseq=True)
 
 
 def filters_of(request: HttpRequest, caller: MemberCaller, lists: str) -> LookFilters:
@@ -155,11 +171,16 @@ def _shot(caller: MemberCaller, call_id: uuid.UUID) -> Shot:
     )
 
 
-def _last(caller: MemberCaller, said: str) -> PostReview | None:
-    """The verdict that the reader gave before this page, while it is still theirs to take back."""
-    try:
-        row = look_at(scope_of(caller), uuid.UUID(said))
-    except (ValueError, NotFound):
-        return None
-    is_theirs = row.state != PostReviewState.DRAWN and row.member_id == caller.member.pk
-    return row if is_theirs and not row.follow_ups.exists() else None
+def ids_in(said: list[str]) -> list[uuid.UUID]:
+    """The calls that these name, each once; what names none is left out."""
+    found = []
+    for one in dict.fromkeys(said):
+        with contextlib.suppress(ValueError):
+            found.append(uuid.UUID(one))
+    return found
+
+
+def _last(caller: MemberCaller, said: list[str]) -> list[PostReview]:
+    """The verdicts that the reader gave before this page, as far as they are still theirs to take back."""
+    asked = ids_in(said)
+    return own_verdicts(scope_of(caller), caller.member.pk, asked) if asked else []

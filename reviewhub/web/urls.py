@@ -78,6 +78,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("<slug:slug>/requests/<int:number>/reveal", reveal.reveal),
     path("<slug:slug>/post-review", looks.post_review),
     path("<slug:slug>/post-review/batch", look_verdicts.batch),
+    path("<slug:slug>/post-review/take-back", look_verdicts.take_back_all),
     path("<slug:slug>/post-review/<uuid:call_id>", looks.one),
     path("<slug:slug>/post-review/<uuid:call_id>/grade", look_verdicts.grade),
     path("<slug:slug>/post-review/<uuid:call_id>/follow-up", look_verdicts.follow_up),

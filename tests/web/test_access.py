@@ -46,6 +46,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "requests/<int:number>/snooze": ("post", "ok ok 404 ok"),
     "post-review": ("get", "ok ok ok ok"),
     "post-review/batch": ("post", "ok ok ok ok"),
+    "post-review/take-back": ("post", "ok ok ok ok"),
     "post-review/<uuid:call_id>": ("get", "ok ok 404 ok"),
     "post-review/<uuid:call_id>/grade": ("post", "ok ok 404 ok"),
     "post-review/<uuid:call_id>/follow-up": ("post", "ok ok 404 ok"),

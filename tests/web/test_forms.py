@@ -44,9 +44,10 @@ FORMS: dict[str, tuple[str, dict[str, str], str, tuple[str, ...]]] = {
     "requests/<int:number>/reveal": ("bob", {}, "", ("reason",)),
     "requests/<int:number>/hand-over": ("bob", {}, "note", ("to", "note")),
     "requests/<int:number>/snooze": ("bob", {}, "", ("minutes",)),
-    "post-review/batch": ("bob", {"verdict": "fine"}, "", ("pick", "verdict", "note", "key")),
+    "post-review/batch": ("bob", {"verdict": "fine", "show": "drawn"}, "", ("pick", "verdict", "note", "key")),
+    "post-review/take-back": ("bob", {}, "", ("pick",)),
     "post-review/<uuid:call_id>/grade": (
-        "bob", {"verdict": "flagged", "severity": "low", "key": "k5"}, "note",
+        "bob", {"verdict": "flagged", "severity": "low", "key": "k5", "show": "drawn"}, "note",
         ("note", "verdict", "severity", "follow_up", "key"),
     ),
     "post-review/<uuid:call_id>/follow-up": (

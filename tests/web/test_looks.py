@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -211,6 +212,40 @@ def test_several_get_one_verdict_and_what_was_not_taken_is_said(
     ]
     dave = as_(cast.dave).post(f"{PAGE}/batch", {**form, "pick": str(rows[2].tool_call_id)})
     assert dave.status_code == 409 and PostReview.objects.filter(state="drawn").count() == 1
+
+
+def test_a_batch_is_taken_back_as_one_and_what_stays_is_said(
+    cast: Cast, rows: list[PostReview], as_: As
+) -> None:
+    carol = as_(cast.carol)
+    picks = [str(row.tool_call_id) for row in rows]
+    form = {"key": uuid.uuid4(), "show": "drawn", "verdict": "flagged", "severity": "low", "pick": picks}
+    page = text(carol, carol.post(f"{PAGE}/batch", form).headers["Location"])
+    assert page.count(f'action="{PAGE}/take-back"') == 1 and "3 actions" in page
+    send(carol, rows[1], "follow-up", follow_up="draft_rule")
+    assert carol.post(f"{PAGE}/take-back", {}).status_code == 422
+    answer = carol.post(f"{PAGE}/take-back", {"pick": [*picks, "x"]})
+    assert answer.status_code == 409 and rows[1].plain_sentence in answer.content.decode()
+    assert {str(row.tool_call_id): row.state for row in PostReview.objects.all()} == dict(
+        zip(picks, ("drawn", "flagged", "drawn"), strict=True)
+    )
+    assert as_(cast.dave).post(f"{PAGE}/take-back", {"pick": picks[1]}).status_code == 409
+    rows[1].refresh_from_db()
+    assert rows[1].state == "flagged"
+
+
+def test_links_and_forms_keep_the_page_of_the_list(cast: Cast, as_: As) -> None:
+    made = [drawn(waiting(cast.support).tool_call, rank=0) for _ in range(52)]
+    carol = as_(cast.carol)
+    second = re.findall(r'href="([^"]+)">Next page', text(carol))[0].replace("&amp;", "&")
+    page = text(carol, second)
+    at = str(made[51].tool_call_id)
+    (after,) = re.findall(r'data-key="j" href="([^"]+)"', page)
+    assert at in after
+    page = text(carol, after.replace("&amp;", "&"))
+    assert 'data-key="k"' in page, "still among those of its page"
+    cursor = re.findall(r'name="cursor" value="([^"]+)"', page)[0]
+    assert f"cursor={cursor}" in send(carol, made[50], verdict="fine", cursor=cursor).headers["Location"]
 
 
 def test_the_queries_of_the_page_do_not_depend_on_its_rows(
