@@ -48,6 +48,8 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
     """What all pages have in common: the door, the loop, and the end."""
 
     follower: asyncio.Task[None] | None = None
+    shows_presence = False
+    """Whether the others see who has the page open."""
 
     async def connect(self) -> None:
         """Opens for members only; a stranger learns nothing, also not whether the page exists."""
@@ -100,7 +102,7 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
                 return
             beat = -math.inf
             while True:
-                if time.monotonic() >= beat + RENEW_SECONDS:
+                if self.shows_presence and time.monotonic() >= beat + RENEW_SECONDS:
                     beat = time.monotonic()
                     await self._said(self.here)
                 hints = await self._hints(subscription)
@@ -114,7 +116,8 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships no 
         return await self._tell(self.told, hints)
 
     async def _gone(self) -> None:
-        await self._said(self.gone)
+        if self.shows_presence:
+            await self._said(self.gone)
 
     async def _said(self, say: Any) -> None:
         """Tells the tables about whoever is behind the socket, if they are somebody still."""
@@ -191,6 +194,8 @@ class NoSocket(AsyncWebsocketConsumer):  # type: ignore[misc] # channels ships n
 class QueueSocket(Socket):
     """The queue: changed cells at once, new rows for the reader to take."""
 
+    _asked = -math.inf
+
     def topics(self, caller: MemberCaller) -> Sequence[str]:
         """The whole workspace; rows are narrowed when they are read."""
         target = Target(workspace_id=caller.workspace_id)
@@ -208,8 +213,7 @@ class QueueSocket(Socket):
         """The rows that the hints name."""
         if any(hint.kind == RESYNC for hint in hints):
             return self.first(caller, self._since())
-        change = self._change(hints)
-        return self._news(caller, change) if change is not None else ""
+        return self._news(caller, self._change(hints))
 
     async def _follow(self, *topics: str) -> None:
         door = door_of(self.scope, self._slug())
@@ -222,10 +226,14 @@ class QueueSocket(Socket):
             rounds().leave(self)
 
     async def _hear(self, hints: list[Hint]) -> bool:
-        """Together with all whose queue is open, where that is possible."""
+        """Together with all whose queue is open, except for what is a reason to read everything anew."""
         door, change = door_of(self.scope, self._slug()), self._change(hints)
-        if door is None or change is None or any(hint.kind == RESYNC for hint in hints):
+        if door is None or any(hint.kind == RESYNC for hint in hints):
             return await super()._hear(hints)
+        # Most of what happens in a workspace is nothing to a queue: then nobody is asked, and nothing said.
+        if hints and not change.requests and time.monotonic() < self._asked + LOOK_AGAIN_SECONDS:
+            return True
+        self._asked = time.monotonic()
         going = rounds().round_of(change, door)
         text = await going.told(
             door, self._page, lambda caller: self._in_their_zone(caller, self._news, change)
@@ -235,13 +243,14 @@ class QueueSocket(Socket):
             return False
         return await self._send(text)
 
-    def _change(self, hints: list[Hint]) -> Change | None:
+    def _change(self, hints: list[Hint]) -> Change:
         requests = frozenset(hint.request_id for hint in hints if hint.request_id is not None)
-        if not requests:
-            return None
-        return Change(slug=self._slug(), requests=requests, event_id=max(hint.event_id for hint in hints))
+        newest = max((hint.event_id for hint in hints), default=0)
+        return Change(slug=self._slug(), requests=requests, event_id=newest if requests else 0)
 
     def _news(self, caller: MemberCaller, change: Change) -> str:
+        if not change.requests:
+            return ""
         return news.queue_news(
             caller,
             change.requests,
@@ -268,6 +277,8 @@ class QueueSocket(Socket):
 
 class RequestSocket(Socket):
     """One request: the page is told to look again, and asks for its changing parts."""
+
+    shows_presence = True
 
     def topics(self, caller: MemberCaller) -> Sequence[str]:
         """The request's run: its calls tell how the decision ended. And the policy: it may deny the call by now."""

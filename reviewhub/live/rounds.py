@@ -29,7 +29,7 @@ Page = Callable[[MemberCaller], Hashable]
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What the pages of one workspace are told of."""
+    """What the pages of one workspace are told of; without requests it is only asked who is still there."""
 
     slug: str
     requests: frozenset[uuid.UUID]
@@ -107,7 +107,7 @@ def read(change: Change, doors: set[Door]) -> tuple[dict[Door, MemberCaller], se
     """Who is behind the doors now, and who of the members has marks of their own on what changed."""
     callers = visitors(doors)
     marked: set[uuid.UUID] = set()
-    for workspace in {caller.workspace_id for caller in callers.values()}:
+    for workspace in {caller.workspace_id for caller in callers.values() if change.requests}:
         marked |= news.with_marks(change.requests, workspace_id=workspace)
     return callers, marked
 
