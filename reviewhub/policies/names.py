@@ -118,9 +118,11 @@ def fold_look(name: str) -> str:
 
 def covers_folded(pattern: str, subject: str) -> bool:
     """As `covers`, for both foldings of both sides; `subject` may be a glob too."""
-    return any(
-        covers(wide, narrow) for wide, narrow in zip(foldings(pattern), foldings(subject), strict=True)
-    )
+    (wide, other_wide), (narrow, other_narrow) = foldings(pattern), foldings(subject)
+    if covers(wide, narrow):
+        return True
+    # Of plain ASCII both foldings are the same.
+    return (wide, narrow) != (other_wide, other_narrow) and covers(other_wide, other_narrow)
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,7 @@ from reviewhub.accounts.models import AgentKey, Member
 from reviewhub.checkpoints.forked_by import forked_by, forked_in
 from reviewhub.policies.requirement import Requirement
 from reviewhub.reviews.models import ReviewRequest
-from reviewhub.reviews.named import names
+from reviewhub.reviews.named import readings, stands_in
 from reviewhub.reviews.rules import Involved
 from reviewhub.runs.above import with_those_above
 from reviewhub.runs.models import Run
@@ -60,10 +60,9 @@ def _acts_for(workspace_id: UUID, runs: Sequence[Run]) -> frozenset[UUID]:
     named = {run.on_behalf_of for run in runs if run.on_behalf_of}
     if not named:
         return frozenset()
+    read = readings(sorted(named))
     members = Member.objects.filter(workspace_id=workspace_id).values_list("pk", "person__email")
-    return frozenset(
-        pk for pk, email in members if any(names(text, email) or names(text, str(pk)) for text in named)
-    )
+    return frozenset(pk for pk, email in members if stands_in(email, read) or stands_in(str(pk), read))
 
 
 def _said_to_be_above(runs: Sequence[Run]) -> list[UUID]:

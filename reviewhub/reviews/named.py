@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import unescape
 from urllib.parse import unquote
 
@@ -31,14 +31,23 @@ def names(text: str, address: str) -> bool:
     In wide letters or in such that look like them, with a name, quoted, escaped as in a URL or a page, after a sign: as
     long as it is no part of a longer one.
     """
-    return any(_marked(fold(address)) in _marked(fold(text)) for fold in (_plain, _look))
+    return stands_in(address, readings([text]))
+
+
+def readings(texts: Iterable[str]) -> list[str]:
+    """How some texts read, for `stands_in`: found out once, however many addresses are looked for."""
+    return list(dict.fromkeys(_marked(fold(text)) for text in texts for fold in (_plain, _look)))
+
+
+def stands_in(address: str, read: Sequence[str]) -> bool:
+    """Whether one of these readings names an address, or an id."""
+    return any(one in text for one in sought(address) for text in read)
 
 
 def reading(texts: Iterable[str]) -> str:
     """How those of some texts read that are written in odd characters: to be kept, and searched for what is
     `sought`."""
-    odd = sorted({text for text in texts if _ODD.search(text)})
-    return "\n".join(dict.fromkeys(_marked(fold(text)) for text in odd for fold in (_plain, _look)))
+    return "\n".join(readings(sorted({text for text in texts if _ODD.search(text)})))
 
 
 def sought(address: str) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reviewhub.reviews.named import names
+from reviewhub.reviews import named
+from reviewhub.reviews.named import names, readings, stands_in
 
 
 @pytest.mark.parametrize(
@@ -76,3 +77,13 @@ def test_what_looks_like_it_names_it(text: str) -> None:
 @pytest.mark.parametrize("text", ["jimb\u043eb@example.com", "b\u043eb@example.company", "jim @ example.com"])
 def test_what_looks_like_another_does_not(text: str) -> None:
     assert not names(text, "bob@example.com")
+
+
+def test_a_text_is_read_once_for_all_who_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How a text of ligatures reads takes milliseconds, and a workspace may have thousands of members."""
+    read: list[str] = []
+    plain = named._plain
+    monkeypatch.setattr(named, "_plain", lambda text: read.append(text) or plain(text))
+    found = readings(["\ufdfa" * 255])
+    assert not any(stands_in(f"person{at}@example.com", found) for at in range(50))
+    assert [text for text in read if "@" not in text] == ["\ufdfa" * 255] * 2
