@@ -63,9 +63,13 @@ def open_steps(version: PlanVersion) -> list[Said]:
 
 
 def is_approved(version: PlanVersion) -> bool:
-    """Whether a person approved this very version, or put it in force."""
-    if version.restores is not None:
-        return version.author_kind == "person"
+    """Whether people approved this very version, or the one that it restores: restoring takes nobody's approval, so it
+    gives none."""
+    while version.restores is not None:
+        before = PlanVersion.objects.filter(run_id=version.run_id, number=version.restores).first()
+        if before is None:  # removed since
+            return False
+        version = before
     calls = ToolCall.objects.filter(
         run_id=version.run_id,
         tool_name=acts.PLAN,
