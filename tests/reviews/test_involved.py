@@ -83,7 +83,12 @@ def test_a_text_is_read_once_for_all_who_may_be_named(monkeypatch: pytest.Monkey
     """How a text of ligatures reads takes milliseconds, and a workspace may have thousands of members."""
     read: list[str] = []
     plain = named._plain
-    monkeypatch.setattr(named, "_plain", lambda text: read.append(text) or plain(text))
+
+    def noted(text: str) -> str:
+        read.append(text)
+        return plain(text)
+
+    monkeypatch.setattr(named, "_plain", noted)
     found = readings(["\ufdfa" * 255])
     assert not any(stands_in(f"person{at}@example.com", found) for at in range(50))
     assert [text for text in read if "@" not in text] == ["\ufdfa" * 255] * 2
