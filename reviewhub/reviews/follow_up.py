@@ -24,7 +24,13 @@ from reviewhub.reviews.kinds import PostReviewFollowedUp
 from reviewhub.reviews.lock import LockedPostReview, check_not_erased
 from reviewhub.reviews.mail import flagged_mail
 from reviewhub.reviews.models import FollowUp, PostReview
-from reviewhub.reviews.states import FOLLOW_UP_EDGES, FollowUpKind, FollowUpState, PostReviewState
+from reviewhub.reviews.states import (
+    FOLLOW_UP_EDGES,
+    SEVERITIES,
+    FollowUpKind,
+    FollowUpState,
+    PostReviewState,
+)
 from reviewhub.reviews.targets import post_review_target
 from reviewhub.runs.models import Branch
 
@@ -83,6 +89,7 @@ def follow_up(*, locked: LockedPostReview, following: Following, actor: Actor) -
         to=made.to,
         to_names=made.to_names,
         branch=following.branch,
+        rank=SEVERITIES.index(row.severity),
         rule=made.rule,
         note=following.note,
         done_at=clock.now() if done else None,

@@ -107,14 +107,16 @@ def follow_ups_of(row: PostReview) -> list[FollowUp]:
 
 
 def handed_to(scope: Scope, member_id: uuid.UUID) -> QuerySet[FollowUp]:
-    """Open follow-ups that were handed on to this member and that they may still see to, the oldest first."""
+    """Open follow-ups that were handed on to this member and that they may still see to, the worst first,
+    then the oldest."""
     rows = FollowUp.objects.filter(to_id=member_id, state=FollowUpState.OPEN)
     mine = rows.filter(post_review__in=looks_visible(scope).filter(state=PostReviewState.FLAGGED))
-    return mine.select_related("post_review").order_by("id")
+    return mine.select_related("post_review").order_by("-rank", "id")
 
 
 def left_behind(scope: Scope) -> QuerySet[FollowUp]:
-    """Open follow-ups that were handed on to somebody who cannot see to them any more, the oldest first.
+    """Open follow-ups that were handed on to somebody who cannot see to them any more, the worst first, then the
+    oldest.
 
     They are for all who see the flag, since each of these may hand it on again.
     """
@@ -128,7 +130,7 @@ def left_behind(scope: Scope) -> QuerySet[FollowUp]:
         workspace_id=scope.workspace_id, state=FollowUpState.OPEN, kind=FollowUpKind.ESCALATE
     )
     seen = looks_visible(scope).filter(state=PostReviewState.FLAGGED)
-    return handed_on.filter(~can, post_review__in=seen).select_related("post_review").order_by("id")
+    return handed_on.filter(~can, post_review__in=seen).select_related("post_review").order_by("-rank", "id")
 
 
 def handed_count(scope: Scope, member_id: uuid.UUID) -> str:

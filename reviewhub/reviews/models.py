@@ -400,6 +400,8 @@ class FollowUp(Stateful):
     to = models.ForeignKey(Member, null=True, on_delete=models.PROTECT, related_name="+")
     to_names = models.CharField(max_length=400, blank=True)
     branch = models.ForeignKey(Branch, null=True, on_delete=models.PROTECT, related_name="+")
+    # The severity of the flag, 0 low to 2 high, which it keeps as long as something follows it: lists sort by it.
+    rank = models.PositiveSmallIntegerField(default=0)
     # The guardrail that is suggested, as JSON of the policy's text.
     rule = models.TextField(blank=True)
     note = models.TextField(blank=True)
@@ -425,7 +427,12 @@ class FollowUp(Stateful):
         ]
         indexes = [
             models.Index(fields=["workspace", "id"], name="follow_up_open", condition=Q(state="open")),
-            models.Index(fields=["to", "id"], name="follow_up_handed", condition=Q(state="open")),
+            models.Index(fields=["to", "-rank", "id"], name="follow_up_handed", condition=Q(state="open")),
+            models.Index(
+                fields=["workspace", "-rank", "id"],
+                name="follow_up_escalated",
+                condition=Q(state="open", kind="escalate"),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import uuid
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.db import connection
 
 from reviewhub.accounts.permissions import scope_of
 from reviewhub.audit.testing import unguarded
 from reviewhub.core.clock import now
-from reviewhub.reviews.looks import LookFilters, handed_to, in_order, looks
-from reviewhub.reviews.models import PostReview
+from reviewhub.reviews.looks import LookFilters, handed_to, in_order, left_behind, looks
+from reviewhub.reviews.models import FollowUp, PostReview
+from reviewhub.reviews.states import SEVERITIES
 from tests.cast import Cast, caller
-from tests.web.make import drawn, waiting
+from tests.web.make import drawn, suggested_rule, waiting
 
 pytestmark = pytest.mark.django_db
 
@@ -53,7 +56,22 @@ def test_a_list_is_read_in_the_order_of_an_index(cast: Cast, narrowed: dict[str,
 
 def test_what_was_handed_on_is_found_by_to_whom(cast: Cast) -> None:
     plan = plan_of(handed_to(scope_of(caller(cast.carol)), cast.carol.pk)[:5])
-    assert "follow_up_handed" in plan and "TEMP B-TREE" not in plan, plan
+    assert "follow_up_handed" in plan and "TEMP B-TREE" not in plan and "Sort" not in plan, plan
+
+
+def test_what_was_handed_on_to_nobody_who_can_see_to_it_is_read_from_the_worst_on(cast: Cast) -> None:
+    plan = plan_of(left_behind(scope_of(caller(cast.carol)))[:5])
+    assert "follow_up_escalated" in plan and "TEMP B-TREE" not in plan and "Sort" not in plan, plan
+
+
+def test_what_followed_before_gets_the_severity_of_its_flag(cast: Cast) -> None:
+    ranks = {}
+    for rank, severity in enumerate(SEVERITIES):
+        row = drawn(waiting(cast.support).tool_call, state="flagged", severity=severity)
+        ranks[suggested_rule(row, cast.carol).pk] = rank
+    brought = import_module("reviewhub.reviews.migrations.0019_follow_ups_by_severity")
+    brought.fill(apps, connection.schema_editor())
+    assert dict(FollowUp.objects.values_list("pk", "rank")) == ranks
 
 
 def test_an_agents_list_is_that_of_its_id(cast: Cast) -> None:

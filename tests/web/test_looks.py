@@ -136,6 +136,32 @@ def test_what_was_handed_on_is_on_the_start_page_and_in_the_menu_of_whom_it_was_
     assert text(as_(cast.alice), start).count("post-review?show=mine&amp;at=") == 1
 
 
+def in_turn(page: str, rows: list[PostReview]) -> list[PostReview]:
+    """The rows that a page links, in its order."""
+    return sorted(
+        (row for row in rows if str(row.tool_call_id) in page),
+        key=lambda row: page.index(str(row.tool_call_id)),
+    )
+
+
+def test_flags_that_were_handed_on_begin_with_the_worst_and_then_the_oldest(
+    cast: Cast, rows: list[PostReview], as_: As
+) -> None:
+    rows = [*rows, drawn(waiting(cast.support).tool_call)]
+    to = {"follow_up": "escalate", "to": str(cast.bob.pk)}
+    for row, severity in zip(rows, ("low", "high", "medium", "high"), strict=True):
+        assert send(as_(cast.carol), row, verdict="flagged", severity=severity, **to).status_code == 302
+    low, high, medium, other = rows
+    assert in_turn(text(as_(cast.bob), "/northwind/start"), rows) == [high, other, medium, low]
+    cast.bob.is_active = False
+    cast.bob.save()
+    assert in_turn(text(as_(cast.carol), "/northwind/start"), rows) == [high, other, medium, low]
+    handed_on = {"follow_up": "escalate", "to": str(cast.carol.pk)}
+    for row in rows:
+        assert send(as_(cast.alice), row, "follow-up", **handed_on).status_code == 302
+    assert in_turn(text(as_(cast.carol), "/northwind/start"), rows) == [high, other, medium, low]
+
+
 def test_what_one_may_not_look_at_any_more_is_not_counted(
     cast: Cast, rows: list[PostReview], as_: As
 ) -> None:
