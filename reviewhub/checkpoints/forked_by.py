@@ -29,12 +29,12 @@ class ForkedBy(Holds):
 WITH RECURSIVE line(id, run_id, fork_of) AS (
     SELECT id, run_id, fork_of FROM runs_branch WHERE id = {branch}
     UNION
-    SELECT before.id, before.run_id, before.fork_of FROM line JOIN runs_branch before ON before.id IN (
-        SELECT branch_id FROM checkpoints_checkpoint WHERE id = line.fork_of
-        UNION ALL SELECT branch_id FROM checkpoints_tombstone WHERE id = line.fork_of
-        UNION ALL SELECT child.parent_branch_id FROM runs_child child JOIN runs_branch own ON own.id = child.branch_id
-            WHERE own.run_id = line.run_id AND line.fork_of IS NULL
-    )
+    SELECT before.id, before.run_id, before.fork_of FROM line
+    LEFT JOIN checkpoints_checkpoint point ON point.id = line.fork_of
+    LEFT JOIN checkpoints_tombstone gone ON gone.id = line.fork_of
+    LEFT JOIN runs_branch own ON own.run_id = line.run_id AND line.fork_of IS NULL
+    LEFT JOIN runs_child child ON child.branch_id = own.id
+    JOIN runs_branch before ON before.id = COALESCE(point.branch_id, gone.branch_id, child.parent_branch_id)
 )
 SELECT 1 FROM line JOIN audit_event event ON event.subject_id = line.id
 WHERE event.workspace_id = {workspace} AND event.kind = 'checkpoint.forked' AND event.actor_kind = 'person'

@@ -6,11 +6,12 @@ from uuid import UUID
 
 from django.db.models import Exists, F, OuterRef, Q, UUIDField, Value
 
+from reviewhub.accounts.models import Agent
 from reviewhub.checkpoints.forked_by import ForkedBy
 from reviewhub.core.sql import Holds, Matches
 from reviewhub.reviews.named import ODD, plainly, sought
 from reviewhub.runs.above import ABOVE
-from reviewhub.toolcalls.models import CallVersion
+from reviewhub.toolcalls.models import CallVersion, ToolCall
 
 
 class _Behind(Holds):
@@ -39,9 +40,12 @@ def has_hand_in(member_id: UUID, email: str) -> Q:
         author_id=member_id,
     )
     me = Value(member_id, output_field=UUIDField())
+    # By their ids and not as joins, which a database may begin with, and look at every request for a page of fifty.
+    owns = Agent.objects.filter(pk=OuterRef("agent_id"), owner_id=member_id)
+    owned = ToolCall.objects.filter(pk=OuterRef("tool_call_id"), agent_owned_by_id=member_id)
     return (
-        Q(agent__owner_id=member_id)
-        | Q(tool_call__agent_owned_by_id=member_id)
+        Exists(owns)
+        | Exists(owned)
         | _is_named_oddly(member_id, email)
         | Exists(edits)
         | Q(_behind(member_id, email))
