@@ -11,6 +11,7 @@ around them.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import re
 import statistics
@@ -111,7 +112,7 @@ def fill(events: int, sealed: int) -> None:
         cursor.execute("RESET session_replication_role")
         create_triggers()
     with connection.cursor() as cursor:
-        for table in TABLES:
+        for table in (*TABLES, "runs_words"):
             cursor.execute(f"VACUUM ANALYZE {table}")
 
 
@@ -172,6 +173,9 @@ def pages(events: int) -> int:
         "rare, all over": "parcel was crushed",
         "an argument": f'"order":"{events // 40}"',
         "a name, frequent": "Nakamura",
+        "an amount, with commas": "79,190.00",
+        "a call, by what only its arguments say": hashlib.md5(str(events // 40).encode()).hexdigest()[:12],
+        "a person and a call": f"Person {events // 20}",
         "nothing": "zeppelin",
         "two letters, nothing": "zq",
         "a phrase, frequent": '"out 1"',
@@ -184,6 +188,10 @@ def pages(events: int) -> int:
         missed += told(
             f"search: {said}", 1000, lambda one=asked: search_events(workspace_id=LARGE, filters=one)
         )
+    decided = Filters(text=f"{events // 40}", kind="request.decided")
+    missed += told(
+        "search: one order, of a kind", 1000, lambda: search_events(workspace_id=LARGE, filters=decided)
+    )
     both = Filters(text="crushed", actor_id=person)
     missed += told(
         "search: rare, of one person", 1000, lambda: search_events(workspace_id=LARGE, filters=both)

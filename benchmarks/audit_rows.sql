@@ -3,7 +3,7 @@
 INSERT INTO audit_event (id, workspace_id, kind, at, xid, leaf, actor_kind, actor_id, tool, run_id, pause_id,
     request_id, agent_id, subject_id)
 SELECT :first + n, :'workspace'::uuid, kind, at, 0, '\x00', actor_kind, actor_id, tool, run_id, NULL, request_id,
-    agent_id, NULL
+    agent_id, subject_id
 FROM (
     SELECT n,
         (ARRAY['call.allowed', 'call.started', 'call.ended', 'pause.opened', 'request.opened', 'request.voted',
@@ -17,7 +17,9 @@ FROM (
         ('00000000-0000-7000-a000-' || lpad(to_hex((:first + n) / 20), 12, '0'))::uuid AS run_id,
         CASE WHEN n % 10 IN (4, 5, 6, 9)
             THEN ('00000000-0000-7000-b000-' || lpad(to_hex((:first + n) / 10), 12, '0'))::uuid END AS request_id,
-        ('00000000-0000-7000-9000-' || lpad(to_hex(n / 20 * 104729 % 50), 12, '0'))::uuid AS agent_id
+        ('00000000-0000-7000-9000-' || lpad(to_hex(n / 20 * 104729 % 50), 12, '0'))::uuid AS agent_id,
+        CASE WHEN n % 10 IN (0, 1, 2, 4, 6)
+            THEN ('00000000-0000-7000-c000-' || lpad(to_hex((:first + n) / 10), 12, '0'))::uuid END AS subject_id
     FROM generate_series(1::bigint, :events) n
 ) made;
 
@@ -40,6 +42,14 @@ FROM (
             || '","reason":"' || substr(md5(id::text), 1, 12) || '"}' ELSE '' END AS arguments
     FROM audit_event WHERE workspace_id = :'workspace'::uuid
 ) made;
+
+-- The calls, one to ten events, by the words that they are found by.
+INSERT INTO runs_words (workspace_id, run_id, call_id, words)
+SELECT :'workspace'::uuid, ('00000000-0000-7000-a000-' || lpad(to_hex(n / 2), 12, '0'))::uuid,
+    ('00000000-0000-7000-c000-' || lpad(to_hex(n), 12, '0'))::uuid,
+    'tool ' || (n * 31 % 300) || ' agent refund ' || (n::bigint * 10 * 7919 % 100000) || ' 00 to order ' || (n / 2) || ' '
+        || substr(md5(n::text), 1, 12)
+FROM generate_series(:first / 10, (:first + :events)::bigint / 10 - 1) n;
 
 UPDATE audit_event e SET leaf = sha256(convert_to(E'reviewhub event 1\n', 'UTF8') || uuid_send(e.workspace_id)
     || int2send(length(e.kind)::int2) || convert_to(e.kind, 'UTF8') || int8send((extract(epoch FROM e.at) * 1000000)::bigint)

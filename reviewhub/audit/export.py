@@ -105,7 +105,7 @@ def export_selection(
         NotSealed: no sealed event fits.
         KeyMissing: the key is not there, so nothing can be signed.
     """
-    rows = filtered(Event.objects.filter(workspace_id=workspace_id), filters)
+    rows = filtered(Event.objects.filter(workspace_id=workspace_id), filters, workspace_id)
     return _selection(workspace_id, rows, actor, words, "record-selection.jsonl", states)
 
 

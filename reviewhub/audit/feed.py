@@ -14,7 +14,7 @@ import binascii
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from django.db import connection
@@ -22,9 +22,11 @@ from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
 from reviewhub.audit.horizon import horizon
+from reviewhub.audit.in_time import all_in_time
 from reviewhub.audit.models import Event
-from reviewhub.audit.queries import Filters, filtered
-from reviewhub.audit.search import FIRST, MOST, SECONDS, in_time
+from reviewhub.audit.queries import Filters, answering, filtered
+from reviewhub.audit.search import FIRST, MOST, SECONDS
+from reviewhub.audit.text import holding, sought, ways
 from reviewhub.core.errors import Invalid
 
 MAX_LIMIT: Final = 1000
@@ -59,29 +61,35 @@ def feed(
     rows = settled(Event.objects.filter(workspace_id=workspace_id), horizon()).filter(is_after(xid, last))
     rows = rows.order_by("xid", "id")
     if filters is not None and filters.narrows:
-        return _narrowed(rows, filters, after, limit)
+        return _narrowed(rows, workspace_id, filters, after, limit)
     found = list(rows.select_related("payload")[: limit + 1])
     return _cut(found, limit) or Batch(
         events=found, cursor=_encode(found[-1].xid, found[-1].pk) if found else after, more=False
     )
 
 
-def _narrowed(rows: QuerySet[Event], filters: Filters, after: str, limit: int) -> Batch:
+def _narrowed(
+    rows: QuerySet[Event], workspace_id: uuid.UUID, filters: Filters, after: str, limit: int
+) -> Batch:
     """Those that fit, by an index if that is quick, else part by part until the time is up."""
     newest = rows.reverse().values_list("xid", "id").first()
     if newest is None:
         return Batch(events=[], cursor=after, more=False)
     # What the cursor has passed is settled: nothing comes before it any more.
     rows, whole = rows.filter(is_until(*newest)), _encode(*newest)
+    rows, asked = _without_text(rows, workspace_id, filters), sought(workspace_id, filters.text)
     if connection.vendor == "postgresql":
-        found = in_time(filtered(rows, filters).select_related("payload")[: limit + 1])
-        if found is not None:
+        led = (ways(rows, asked) if asked else []) or [holding(rows, asked)]
+        some = all_in_time(way.select_related("payload")[: limit + 1] for way in led)
+        if some is not None:
+            once = {event.pk: event for event in some}
+            found = sorted(once.values(), key=lambda event: (event.xid, event.pk))[: limit + 1]
             return _cut(found, limit) or Batch(events=found, cursor=whole, more=False)
     begun, found, size = time.monotonic(), [], FIRST
     while True:
         end = rows.values_list("xid", "id")[size - 1 : size].first()
         part = rows if end is None else rows.filter(is_until(*end))
-        found += filtered(part, filters).select_related("payload")[: limit + 1 - len(found)]
+        found += holding(part, asked).select_related("payload")[: limit + 1 - len(found)]
         if cut := _cut(found, limit):
             return cut
         if end is None:
@@ -89,6 +97,11 @@ def _narrowed(rows: QuerySet[Event], filters: Filters, after: str, limit: int) -
         if time.monotonic() - begun > SECONDS:
             return Batch(events=found, cursor=_encode(*end), more=True)
         rows, size = rows.filter(is_after(*end)), min(2 * size, MOST)
+
+
+def _without_text(rows: QuerySet[Event], workspace_id: uuid.UUID, filters: Filters) -> QuerySet[Event]:
+    fits = filtered(rows, replace(filters, text=""), workspace_id)
+    return answering(fits, filters) if filters.text else fits
 
 
 def _cut(found: list[Event], limit: int) -> Batch | None:

@@ -95,7 +95,7 @@ def entries_of(
     Args:
         before: the id of an event: only what was recorded before it.
     """
-    rows = filtered(Event.objects.filter(workspace_id=workspace_id), filters)
+    rows = filtered(Event.objects.filter(workspace_id=workspace_id), filters, workspace_id)
     if before is not None:
         rows = rows.filter(pk__lt=before)
     left = rows.select_related("payload", "sealed").order_by(*OLDEST_FIRST)

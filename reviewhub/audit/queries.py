@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Final
 
-from django.db.models import Func, Q, QuerySet, TextField
+from django.db.models import Q, QuerySet
 
 from reviewhub.audit import kinds
 from reviewhub.audit.models import Event
+from reviewhub.audit.text import holding, sought
 from reviewhub.core import keyset
 
 PAGE: int = 50
@@ -23,17 +22,14 @@ ACTORS = ("person", "agent", "policy", "timeout", "system")
 NOBODY = uuid.UUID(int=0)
 """What a filter asks for that names nothing: it finds nothing, where asking for everything would mislead."""
 
-MOST_PARTS: Final = 12
-_PARTS: Final = re.compile(r'"([^"]+)"|(\S+)')
-
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
     """What to show; None, "" or () means everything. `since` is included, `until` is not.
 
     `agent_ids` are those of a team; with them stand the events about the team itself, `team_id`. `about_id` finds what
-    somebody did and what was done to them. Each part of `text` (see `parts`) is looked for in the sentence and in the
-    arguments of the call.
+    somebody did and what was done to them. Each part of `text` (see `text.parts`) is looked for in the sentence and in
+    what the call is found by, its arguments in all versions among it.
     """
 
     actor_id: uuid.UUID | None = None
@@ -70,14 +66,6 @@ class Page:
     reached: datetime | None = None
 
 
-class Words(Func):
-    """What an event is searched by; the index `event_words` has it in upper case, as `icontains` asks."""
-
-    template = "(%(expressions)s)"
-    arg_joiner = " || ' ' || "
-    output_field = TextField()
-
-
 def list_events(
     *, workspace_id: uuid.UUID, filters: Filters | None = None, before: str = "", limit: int = PAGE
 ) -> Page:
@@ -94,7 +82,9 @@ def list_events(
         rows = older(rows, *place(before))
     found: list[Event] = []
     for one in _each_way(filters or Filters()):
-        found += filtered(rows, one).select_related("payload").order_by(*NEWEST_FIRST)[: limit + 1]
+        found += (
+            filtered(rows, one, workspace_id).select_related("payload").order_by(*NEWEST_FIRST)[: limit + 1]
+        )
     once = {event.pk: event for event in found}
     return cut(
         sorted(once.values(), key=lambda event: (event.at, event.pk), reverse=True)[: limit + 1], limit
@@ -163,7 +153,9 @@ def story(*, workspace_id: uuid.UUID, filters: Filters, after: str = "", limit: 
         rows = newer(rows, *place(after))
     found: list[Event] = []
     for one in _each_way(filters):
-        found += filtered(rows, one).select_related("payload").order_by(*OLDEST_FIRST)[: limit + 1]
+        found += (
+            filtered(rows, one, workspace_id).select_related("payload").order_by(*OLDEST_FIRST)[: limit + 1]
+        )
     once = {event.pk: event for event in found}
     return cut(sorted(once.values(), key=lambda event: (event.at, event.pk))[: limit + 1], limit)
 
@@ -173,8 +165,8 @@ def kind_names() -> Iterable[str]:
     return kinds.names()
 
 
-def filtered(rows: QuerySet[Event], filters: Filters) -> QuerySet[Event]:
-    """Events that fit the filters."""
+def filtered(rows: QuerySet[Event], filters: Filters, workspace_id: uuid.UUID) -> QuerySet[Event]:
+    """Events of a workspace that fit the filters."""
     exact = ("actor_id", "actor_kind", "agent_id", "subject_id", "run_id", "request_id", "tool", "kind")
     for name in exact:
         if value := getattr(filters, name):
@@ -189,8 +181,12 @@ def filtered(rows: QuerySet[Event], filters: Filters) -> QuerySet[Event]:
         rows = rows.filter(at__lt=filters.until)
     if not filters.text:
         return rows
-    # Whoever searched for the same words said them; that is no answer unless it is asked for.
-    return holding(rows if filters.kind else rows.exclude(kind=LOOK), filters.text)
+    return holding(answering(rows, filters), sought(workspace_id, filters.text))
+
+
+def answering(rows: QuerySet[Event], filters: Filters) -> QuerySet[Event]:
+    """What may answer a search: whoever searched for the same words said them, which is none unless asked for."""
+    return rows if filters.kind else rows.exclude(kind=LOOK)
 
 
 def _of_team(rows: QuerySet[Event], filters: Filters) -> QuerySet[Event]:
@@ -198,18 +194,3 @@ def _of_team(rows: QuerySet[Event], filters: Filters) -> QuerySet[Event]:
     if filters.agent_id is None:
         return rows.filter(Q(agent_id__in=filters.agent_ids) | Q(subject_id=filters.team_id))
     return rows if filters.agent_id in filters.agent_ids else rows.filter(subject_id=filters.team_id)
-
-
-def parts(text: str) -> list[str]:
-    """What somebody looks for: the words, at most MOST_PARTS, and as it stands what is between quotation marks."""
-    return [phrase or word for phrase, word in _PARTS.findall(text)][:MOST_PARTS]
-
-
-def holding(rows: QuerySet[Event], text: str) -> QuerySet[Event]:
-    """Events whose words hold every part of the text."""
-    if "\x00" in text:  # it is in no stored text, and PostgreSQL does not even take it as a question
-        return rows.none()
-    rows = rows.alias(words=Words("payload__sentence", "payload__arguments"))
-    for part in parts(text):
-        rows = rows.filter(words__icontains=part)
-    return rows

@@ -25,7 +25,7 @@ _ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _IS_ALONE = re.compile(rf"[{_ALONE}]")
 _WORDS = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
 # 1,240.00 is the number that an argument spells 1240.00.
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Up to 200 characters, to a space if there is one: marks are put in order within a piece, which takes the square of its
 # length where they are many.
 _PIECES = re.compile(r".{1,200}(?!\S)|\S{1,200}|.", re.DOTALL)
@@ -99,5 +99,5 @@ def _words(text: str) -> Iterator[str]:
             return
         folded = fold(piece)[:left]  # a sign may stand for a whole sentence
         left -= len(folded)
-        for match in _WORDS.finditer(_THOUSANDS.sub("", folded)):
+        for match in _WORDS.finditer(THOUSANDS.sub("", folded)):
             yield match[0][:WORD_CHARACTERS]

@@ -125,7 +125,7 @@ def test_the_filters_of_the_page(
         write(actor=bob, workspace_id=cast.other.pk, **about)
     settle()
     if in_parts:
-        monkeypatch.setattr(feed, "in_time", lambda rows: None)
+        monkeypatch.setattr(feed, "all_in_time", lambda ways: None)
         monkeypatch.setattr(feed, "FIRST", 1)
         monkeypatch.setattr(feed, "SECONDS", -1)
     client = as_(cast.carol)

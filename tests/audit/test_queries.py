@@ -80,7 +80,7 @@ def test_a_search_goes_on_behind_what_it_looked_at(
     """Its time is up after each part: then it says how far it came, and the cursor finds the rest."""
     monkeypatch.setattr(search, "SECONDS", -1)
     monkeypatch.setattr(search, "FIRST", 1)
-    monkeypatch.setattr(search, "in_time", lambda rows: None)
+    monkeypatch.setattr(search, "all_in_time", lambda ways: None)
     found, before, pages = [], "", 0
     while before or not pages:
         page = search.search_events(workspace_id=WORKSPACE, filters=Filters(text="8812"), before=before)

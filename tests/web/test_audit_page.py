@@ -45,6 +45,28 @@ def found(client: Client, query: str) -> set[str]:
     return {line.event.kind for line in page.context["lines"]}
 
 
+def test_all_that_happened_to_a_call_is_found_by_its_arguments(cast: Cast, as_: As) -> None:
+    """Also by those of an older version, and however a number is written; a name may stand in the sentence."""
+    agent, carol = agent_of(cast.support), as_(cast.carol)
+    policy(cast.support, {"name": "All", "tool": "*", "action": "require"})
+    for amount, order in (("1240.00", "8812"), ("77.00", "9001")):
+        fields = {"arguments": {"amount": amount, "order_id": order}}
+        (waiting,) = agent.pause(agent.run()["id"], call(**fields)).ok(201)["tool_calls"]
+        change = {"op": "set", "path": "/amount", "value": "990.50"}
+        PersonHttp(cast.bob).decide(waiting, "edit", changes=[change], message="Less.").ok()
+        decided = agent.get(f"/tool-calls/{waiting['id']}").ok()
+        agent.consume(decided).ok()
+        agent.outcome(decided).ok()
+    about = {"request.changed", "request.decided", "call.started", "call.ended"}
+    for text in ("1240.00", "1,240.00", "1240.00+8812", "990.50+8812", "refund+8812"):
+        assert found(carol, f"q={text}") >= about | {"request.opened"}, text
+    for text in ("1240.00", "1,240.00", "1240.00+8812", "8812+Bob"):
+        assert found(carol, f"q={text}&kind=request.decided") == {"request.decided"}, text
+        assert len(carol.get(f"/northwind/audit?q={text}&kind=request.decided").context["lines"]) == 1, text
+    for text in ("1240.00+9001", "8812+Mallory", '"1240.00+8812"'):
+        assert found(carol, f"q={text}&kind=request.decided") == set(), text
+
+
 def test_filters_and_search(cast: Cast, as_: As, edited: Event) -> None:
     carol = as_(cast.carol)
     about = {"run.started", "pause.opened", "request.opened", "request.changed", "request.decided"}
@@ -59,7 +81,8 @@ def test_filters_and_search(cast: Cast, as_: As, edited: Event) -> None:
     assert "request.opened" in found(carol, "tool=refund") and "run.started" not in found(
         carol, "tool=refund"
     )
-    assert found(carol, "q=%22amount%22%3A%2210.00%22") == {"request.opened"}
+    about_the_call = {"request.opened", "request.changed", "request.voted", "request.decided"}
+    assert found(carol, "q=%22amount%22%3A%2210.00%22") == about_the_call
     assert found(carol, "q=7.50&kind=request.changed") == {"request.changed"}
     assert found(carol, f"about={cast.bob.pk}") == {"request.changed", "request.decided", "request.voted"}
     for query in ("run=thread-8", "who=x", "agent=x", "team=x", "tool=refun"):
