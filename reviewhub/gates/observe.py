@@ -59,7 +59,7 @@ def observe(
     """Records calls that ran, with how they ended.
 
     What policy would have held or denied is stored all the same, marked as run without approval, and drawn for
-    post-review at once with high severity. Of what a rule observes a sample is drawn, too.
+    post-review at once, with high severity unless it only reads. Of what a rule observes a sample is drawn, too.
 
     Raises:
         Invalid, Superseded, StaleEpoch, RunEnded, StaleHead, NotAnyMore, AgentStopped, IdempotencyConflict: as for a
@@ -178,12 +178,17 @@ def _look_later(run: Run, call: ToolCall, one: Prepared, unasked: bool) -> None:
     # Of an unknown outcome people say what happened, and see the call then.
     if not unasked and (call.sample_percent is None or call.state == CallState.UNKNOWN):
         return
-    put = draw_unasked if unasked else draw_sampled
-    put(
-        call=call,
-        run=run,
-        agent=run.agent,
-        tool=one.tool,
-        shown=one.shown,
-        because=one.answer.text,
-    )
+    text = one.answer.text
+    if unasked:
+        denied = one.answer.action == "deny"
+        draw_unasked(
+            call=call,
+            run=run,
+            agent=run.agent,
+            tool=one.tool,
+            shown=one.shown,
+            because=text,
+            was_denied=denied,
+        )
+    else:
+        draw_sampled(call=call, run=run, agent=run.agent, tool=one.tool, shown=one.shown, because=text)

@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from reviewhub.insights.days import ONE, start_of
 from reviewhub.insights.figures import Asked
+from reviewhub.reviews.draw import alarming
 from reviewhub.reviews.models import ReviewRequest
 from reviewhub.toolcalls.models import Grant, ToolCall
 
@@ -44,9 +45,7 @@ def troubles(asked: Asked, at: datetime, *, most: int) -> Troubles:
     )
     unknown = _narrow(unknown, asked).order_by("created_at")
     return Troubles(
-        unapproved=_calls(
-            _narrow(_within(ToolCall.objects.filter(ran_without_approval=True), asked), asked), most
-        ),
+        unapproved=_calls(_narrow(_within(alarming(ToolCall.objects.all()), asked), asked), most),
         unused=_calls(_unused(asked, at), most),
         unknown=list(unknown[:most]),
         unknown_many=unknown[:MOST_COUNTED].count(),

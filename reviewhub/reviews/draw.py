@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.db.models import Exists, OuterRef, QuerySet
+
 from reviewhub.accounts.models import Agent
 from reviewhub.audit.record import record
 from reviewhub.core.actors import SYSTEM
@@ -14,21 +16,36 @@ from reviewhub.reviews.sampling import Draw, sampled
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.states import CallState
-from reviewhub.tools.models import Tool
+from reviewhub.tools.models import Effect, Risk, Tool
 from reviewhub.tools.shown import Shown
 
+ALARM = "It ran without approval."
+"""How the reason begins for which such a call is drawn, on record, too."""
 UNASKED = 4
 """The rank of what ran without the approval that it needed."""
 LONGEST = 400
 
 
 def draw_unasked(
-    *, call: ToolCall, run: Run, agent: Agent, tool: Tool, shown: Shown, because: str
+    *, call: ToolCall, run: Run, agent: Agent, tool: Tool, shown: Shown, because: str, was_denied: bool
 ) -> PostReview:
-    """Puts a call that ran though policy would have held or denied it into post-review, in the caller's transaction."""
-    drawn = Draw(because=f"It ran without approval. {because}", severity="high")
+    """Puts a call that ran though policy would have held or denied it into post-review, in the caller's transaction.
+
+    It is an alarm (`alarming`), of high risk whatever the tool's, but for one that only reads: what its agent described
+    so, what admins left at low risk, and what policy would have asked about and not denied.
+    """
     level = risk(tool=tool, effect=call.effect, failed_checks=0)
-    return _draw(call, run, agent, shown, drawn, level, UNASKED)
+    if tool.is_registered and call.effect == Effect.READ and level == Risk.LOW and not was_denied:
+        only_reads = Draw(because=f"It only reads, and nobody was asked. {because}", severity="low")
+        return _draw(call, run, agent, shown, only_reads, level, RANK[level])
+    drawn = Draw(because=f"{ALARM} {because}", severity="high")
+    return _draw(call, run, agent, shown, drawn, max(level, Risk.HIGH, key=list(RANK).index), UNASKED)
+
+
+def alarming(calls: QuerySet[ToolCall]) -> QuerySet[ToolCall]:
+    """Those that ran without the approval that they needed, without what only reads."""
+    only_reads = PostReview.objects.filter(tool_call=OuterRef("pk"), rank__lt=UNASKED)
+    return calls.filter(~Exists(only_reads), ran_without_approval=True)
 
 
 def draw_sampled(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
@@ -18,12 +19,13 @@ from reviewhub.core.errors import NotFound
 from reviewhub.insights import tables
 from reviewhub.insights.afterwards import agreement, still_open
 from reviewhub.insights.days import day_of
-from reviewhub.insights.figures import CUTS
+from reviewhub.insights.figures import CUTS, Asked
 from reviewhub.insights.found import OUTCOMES, TABLES, Found
 from reviewhub.insights.models import RolledDay
 from reviewhub.insights.queue_now import queue_now
 from reviewhub.insights.tables import Table
 from reviewhub.insights.work import all_work, work
+from reviewhub.reviews.draw import ALARM
 from reviewhub.reviews.states import SEVERITIES
 from reviewhub.web import insight_charts as charts
 from reviewhub.web.access import page
@@ -91,6 +93,7 @@ def insights(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "total_work": all_work(found.work),
         "troubles": found.troubles(LISTED),
         "says": TROUBLES,
+        "alarms": _alarms(choices.asked),
         "total": found.figures.total,
         "waited": tables.time_words(found.figures.total.counts["waited_ms"] / 1000),
         **_looked(found),
@@ -110,6 +113,20 @@ def download(request: HttpRequest, caller: MemberCaller, name: str) -> HttpRespo
     asked = found.asked
     answer["Content-Disposition"] = f'attachment; filename="{name}-{asked.first}-{asked.last}.csv"'
     return answer
+
+
+def _alarms(asked: Asked) -> str:
+    """The query with which the audit log shows exactly the alarms of these days, by when each was drawn for a look."""
+    given = {
+        "kind": "post_review.drawn",
+        "q": f'"{ALARM}"',
+        "agent": str(asked.agent or ""),
+        "tool": asked.tool,
+        "since": asked.first.isoformat(),
+        "until": asked.last.isoformat(),
+        "zone": "UTC",
+    }
+    return urlencode({name: value for name, value in given.items() if value})
 
 
 def _looked(found: Found) -> dict[str, Any]:

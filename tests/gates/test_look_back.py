@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 import pytest
+from django.db.models import F
 from reviewhub_agents import canonical, wire
 
 from reviewhub.accounts.actors import actor_for
@@ -15,12 +16,15 @@ from reviewhub.audit.models import Event
 from reviewhub.core.actors import Actor
 from reviewhub.core.clock import now
 from reviewhub.deliveries.models import Email
+from reviewhub.insights.models import Alarm
+from reviewhub.insights.raise_alarms import QUIET, raise_alarms
 from reviewhub.policies.models import PolicyDraft
 from reviewhub.policies.reading import parse_policy
 from reviewhub.reviews.models import FollowUp, PostReview, ReviewRequest
 from reviewhub.reviews.take_up_rule import take_up_rule
 from reviewhub.runs.models import Branch, Run
 from reviewhub.toolcalls.models import ToolCall
+from reviewhub.tools.models import Tool
 from tests.cast import Cast
 from tests.driver import AgentHttp, PersonHttp, Reply, agent_of, call, new_id, observed, policy
 from tests.racing import together
@@ -119,6 +123,46 @@ def test_the_worst_comes_first_and_each_page_goes_on_where_the_last_ended(
         assert carol.get(f"/observations?{bad}").status == 422, bad
     grade(carol, low).ok()
     assert [one["id"] for one in carol.get("/observations?state=fine").ok()["items"]] == [low]
+
+
+def test_what_only_reads_is_no_alarm_and_what_writes_or_nobody_described_is(
+    agent: AgentHttp, cast: Cast, carol: PersonHttp
+) -> None:
+    """The page, the API and the record say the same of it; the alarms of one tool of one agent are one, told once."""
+    for tool in ("look", "peer", "closed"):
+        agent.put(f"/tools/{tool}", {"effect": "read", "schema": {"type": "object"}}).ok()
+    Tool.objects.filter(name="peer").update(risk="medium")
+    policy(
+        cast.support,
+        {"name": "Shut", "tool": "closed", "action": "deny"},
+        {"name": "Held", "tool": "*", "action": "require"},
+    )
+    run = agent.run()["id"]
+    for tool in ("look", "peer", "closed", "refund", "mail", "mail"):
+        observed(agent, run, tool=tool)
+    found = {
+        one.tool_name: (one.severity, one.risk, one.rank) for one in PostReview.objects.order_by("tool_name")
+    }
+    alarm = ("high", "high", 4)
+    assert found == {
+        "look": ("low", "low", 0),
+        "peer": alarm,
+        "closed": alarm,
+        "refund": alarm,
+        "mail": alarm,
+    }
+    assert carol.get("/observations?tool=look").ok()["items"][0]["ran_without_approval"], (
+        "it is said all the same"
+    )
+    assert raise_alarms() == 5
+    mails = Email.objects.filter(to="carol@example.com")
+    assert mails.count() == 1
+    assert mails.get().body.count("/runs/") == 4 and "2 calls" in mails.get().body
+    observed(agent, run, tool="mail")
+    assert (raise_alarms(), mails.count()) == (1, 1), "the same alarm"
+    Alarm.objects.update(raised_at=F("raised_at") - QUIET)
+    observed(agent, run, tool="mail")
+    assert (raise_alarms(), mails.count()) == (1, 2), "a day later"
 
 
 def test_a_verdict_is_taken_once_and_may_be_taken_back(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from html import unescape
 from typing import Any
 
 import pytest
 from django.test import Client, RequestFactory
 
-from reviewhub.accounts.models import Member
+from reviewhub.accounts.models import Agent, Member
 from reviewhub.audit.models import Event
 from reviewhub.deliveries.models import Email
 from reviewhub.insights.found import TABLES
@@ -23,6 +25,7 @@ from reviewhub.toolcalls.models import Decision, Grant, ToolCall
 from reviewhub.web.charts import Series, bars, count_ticks, plot, short, spark, stack, time_ticks
 from reviewhub.web.insight_asked import Choices, read
 from tests.cast import Cast
+from tests.driver import agent_of, observed, policy
 from tests.insights.asked import final
 from tests.web.make import waiting
 
@@ -199,6 +202,30 @@ def test_what_should_not_be_is_listed_and_managers_are_told_once(cast: Cast, as_
     ]
     assert [row["what"] for row in found[2:]] == ["outcome unknown"]
     assert 'role="alert"' in as_(cast.carol).get("/northwind/insights").content.decode()
+
+
+def test_the_alarms_of_the_page_lead_to_exactly_these(cast: Cast, as_: As) -> None:
+    """Without what only reads, of the agent and tool that the page is narrowed to."""
+    agent, other, client = agent_of(cast.support), agent_of(cast.support, "Other agent"), as_(cast.carol)
+    agent.put("/tools/look", {"effect": "read", "schema": {"type": "object"}}).ok()
+    policy(cast.support, {"name": "Held", "tool": "*", "action": "require"})
+    run = agent.run()["id"]
+    for tool in ("refund", "refund", "mail", "look"):
+        observed(agent, run, tool=tool)
+    observed(other, other.run()["id"])
+    chosen = Agent.objects.get(name="Support agent")
+    for query, tools in (
+        ("", ["mail", "refund", "refund", "refund"]),
+        (f"agent={chosen.pk}", ["mail", "refund", "refund"]),
+        (f"agent={chosen.pk}&tool=refund", ["refund", "refund"]),
+    ):
+        page = client.get(f"/northwind/insights?{query}")
+        (address, *more) = set(
+            re.findall(r'href="(/northwind/audit\?kind=post_review[^"]+)"', page.content.decode())
+        )
+        assert page.context["troubles"].unapproved.many == len(tools) and not more
+        lines = client.get(unescape(address)).context["lines"]
+        assert sorted(line.event.tool for line in lines) == tools, query
 
 
 def test_what_was_looked_at_afterwards(cast: Cast, as_: As) -> None:
