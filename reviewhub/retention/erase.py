@@ -33,6 +33,7 @@ from reviewhub.retention.contents import (
 )
 from reviewhub.retention.estimate import unnamed
 from reviewhub.retention.kinds import RunErased
+from reviewhub.retention.mentions import SEARCHES, Wanted, mentions
 from reviewhub.retention.pins import open_things
 from reviewhub.retention.prune import locked_run
 from reviewhub.retention.reasons import check_reason
@@ -83,6 +84,8 @@ def erase(*, workspace_id: uuid.UUID, on_behalf_of: str, reason: str, actor: Act
     for run in runs:
         while _step(run.pk, reason, actor):
             faults.point("erase.after_commit")
+    while _mentioned(workspace_id, on_behalf_of, reason, actor):
+        faults.point("erase.after_commit")
     return Erased(len(runs))
 
 
@@ -162,6 +165,16 @@ def _events(run: Run, reason: str, actor: Actor) -> bool:
     return bool(some) and bool(
         erase_events(workspace_id=run.workspace_id, event_ids=some, actor=actor, because=reason)
     )
+
+
+@transaction.atomic(durable=True)
+def _mentioned(workspace_id: uuid.UUID, on_behalf_of: str, reason: str, actor: Actor) -> int:
+    """Erases what entries say of who looked for the person, or took what is kept about them; how many."""
+    still_may(actor, Action.RUN_ERASE, Target(workspace_id=workspace_id))
+    rows = Event.objects.filter(workspace_id=workspace_id)
+    named = Wanted(whole=frozenset({on_behalf_of}))
+    some = mentions(rows, named, most=settings.RETENTION_BATCH_ROWS, kinds=SEARCHES)
+    return erase_events(workspace_id=workspace_id, event_ids=some, actor=actor, because=reason)
 
 
 def _finish(run: Run, reason: str, actor: Actor) -> None:

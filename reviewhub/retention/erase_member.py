@@ -5,15 +5,12 @@ The database lets names be taken from votes, decisions and versions of calls onl
 
 from __future__ import annotations
 
-import json
 import uuid
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
-from reviewhub_agents import canonical
 
 from reviewhub.accounts.admins import lock_member
 from reviewhub.accounts.models import Member, SavedView, SignInFailure
@@ -31,6 +28,7 @@ from reviewhub.insights.models import Backtest
 from reviewhub.policies.models import PolicyDraft
 from reviewhub.retention.erase import StillOpen
 from reviewhub.retention.kinds import MemberErased
+from reviewhub.retention.mentions import KEPT, mentions, wanted
 from reviewhub.retention.reasons import check_reason
 from reviewhub.retention.scrub import scrub
 from reviewhub.reviews.follow_up import MOST_NAMES
@@ -41,8 +39,6 @@ from reviewhub.standing.models import StandingApproval
 from reviewhub.toolcalls.models import CallVersion, Decision
 from reviewhub.verdicts.models import Verdict
 
-KEPT: Final = ("member.erased", "audit.erased", "run.erased")
-"""Kinds whose words stay: they say by whom and why something was erased."""
 NAMED: Final[tuple[tuple[type[Model], str, str], ...]] = (
     (Review, "member", "name"),
     (Comment, "member", "name"),
@@ -63,7 +59,6 @@ BY_NAME: Final[tuple[tuple[type[Model], str, str], ...]] = (
     (Verdict, "by_name", "workspace"),
 )
 """Tables with somebody's name and no id: table, column of the name, way to the workspace."""
-_IDS: Final = 20_000
 
 
 def invented(member: Member) -> str:
@@ -122,9 +117,7 @@ def _events(member: Member, reason: str, actor: Actor) -> int:
     row = lock_member(member, actor)
     _check_holds(row, "What was erased until then stays so; the same call goes on.")
     most = settings.RETENTION_BATCH_ROWS
-    some = list(_theirs(row).order_by("id").values_list("id", flat=True)[:most]) or next(
-        _mentions(row, most), []
-    )
+    some = list(_theirs(row).order_by("id").values_list("id", flat=True)[:most]) or _mentions(row, most)
     return erase_events(workspace_id=row.workspace_id, event_ids=some, actor=actor, because=reason)
 
 
@@ -147,39 +140,22 @@ def _theirs(member: Member) -> QuerySet[Event]:
     return rows.filter(Q(actor_id=member.pk) | Q(subject_id=member.pk)).exclude(kind__in=KEPT)
 
 
-def _mentions(member: Member, most: int) -> Iterator[list[int]]:
-    """Events of others whose facts have exactly this name or address, unless the name is somebody else's as well."""
+def _mentions(member: Member, most: int) -> list[int]:
+    """Entries of others that name them, unless the name is somebody else's as well."""
     person = member.person
-    wanted = {person.email} | (set() if _is_shared(member) else {person.name})
-    held = Hold.objects.values("run_id")
-    rows = Event.objects.filter(workspace_id=member.workspace_id, payload__erased_at__isnull=True)
-    rows = rows.exclude(kind__in=KEPT).exclude(run_id__in=held, run_id__isnull=False)
-    said = Q()
-    for one in wanted:
-        said |= Q(payload__body__contains=json.dumps(one, ensure_ascii=False))
-    newest = rows.order_by("-id").values_list("id", flat=True).first() or 0
-    found: list[int] = []
-    for start in range(0, newest + 1, _IDS):
-        part = rows.filter(id__gt=start, id__lte=start + _IDS).filter(said).order_by("id")
-        found += [pk for pk, body in part.values_list("id", "payload__body") if _names(body, wanted)]
-        if len(found) >= most:
-            break
-    if found:
-        yield found[:most]
+    others = Member.objects.filter(workspace_id=member.workspace_id).exclude(pk=member.pk)
+    one = wanted(
+        name="" if _is_shared(member) else person.name,
+        address=person.email,
+        shared=others.values_list("person__name", flat=True),
+    )
+    return mentions(Event.objects.filter(workspace_id=member.workspace_id), one, most=most)
 
 
 def _is_shared(member: Member) -> bool:
     """Whether somebody else of the workspace has this name: where it stands alone it may be theirs."""
     others = Member.objects.filter(workspace_id=member.workspace_id, person__name=member.person.name)
     return others.exclude(pk=member.pk).exists()
-
-
-def _names(body: str, wanted: set[str]) -> bool:
-    tree: Any = canonical.reread(body)
-    values = tree["data"].values()
-    return any(one in wanted for one in values if isinstance(one, str)) or any(
-        not wanted.isdisjoint(map(str, one)) for one in values if isinstance(one, list)
-    )
 
 
 @transaction.atomic

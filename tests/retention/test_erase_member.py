@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import uuid
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.db import IntegrityError, models, transaction
 
-from reviewhub.accounts.models import Member
+from reviewhub.accounts.models import Member, Role
 from reviewhub.accounts.new_password import BelongsElsewhere
-from reviewhub.audit import seal
-from reviewhub.audit.models import Event
+from reviewhub.audit import kinds, seal
+from reviewhub.audit.kinds import AuditRead
+from reviewhub.audit.models import Event, EventPayload
+from reviewhub.audit.record import record
 from reviewhub.audit.verify import verify
 from reviewhub.checkpoints.models import Hold, Pin
 from reviewhub.core.clock import now
@@ -21,14 +24,17 @@ from reviewhub.core.errors import Invalid, NotFound
 from reviewhub.insights.models import Backtest
 from reviewhub.policies.models import PolicyDraft
 from reviewhub.retention.erase import StillOpen
+from reviewhub.retention.erase import erase as erase_runs
 from reviewhub.retention.erase_member import BY_NAME, NAMED, _take_away, erase_member, invented
+from reviewhub.retention.mentions import KEPT as KEPT_KINDS
+from reviewhub.retention.mentions import WRITTEN
 from reviewhub.retention.person_data import export_member, export_subject
 from reviewhub.reviews.disable_member import disable_member
 from reviewhub.reviews.models import FollowUp, Review, ReviewRequest
 from reviewhub.runs.models import Halt, RetentionRule, Run
 from reviewhub.toolcalls.models import CallVersion, Decision
 from reviewhub.verdicts.models import Verdict
-from tests.cast import ALICE, Cast
+from tests.cast import ALICE, Cast, member
 from tests.driver import PersonHttp, agent_of, call, observed, policy
 from tests.web.make import standing_approval
 
@@ -221,6 +227,92 @@ def test_a_name_that_somebody_else_has_stays_where_it_has_no_id(cast: Cast, gone
     cast.dave.person.save()
     erase_member(member=gone, reason="Art. 17", actor=ALICE)
     assert RetentionRule.objects.get().author_name == NAME
+
+
+FULL = "Zoe van Rijn"
+TOLD = f"told Alice, {FULL}, Dave after it"
+
+
+CHOSEN = {"follow_up": "notify", "type": "approve", "verdict": "approve"}
+"""Facts that are one of a few words, by which the sentence is made."""
+
+
+def filled(model: Any, said: str, only: str) -> Any:
+    """A payload with the text in one fact, if it is a text, a list or a table of texts."""
+    facts = {}
+    for name, fact in model.model_fields.items():
+        named = CHOSEN.get(name) or (said if name == only else "-")
+        kind = str(fact.annotation)
+        texts = {"list[str]": [named], "dict[str, str]": {named: named}, "list[int]": [1], "bool": False}
+        plain = named if "str" in kind and "[" not in kind else 1
+        facts[name] = next((value for of, value in texts.items() if of in kind), plain)
+    return model(**facts)
+
+
+@pytest.fixture
+def zoe(cast: Cast, settings: Any, tmp_path: Any) -> Member:
+    """A former member whose name stands in entries of others only."""
+    settings.AUDIT_KEYS = tmp_path
+    made = member("zoe", workspace=cast.workspace, role=Role.REVIEWER)
+    made.person.name = FULL
+    made.person.save()
+    Member.objects.filter(pk=made.pk).update(is_active=False)
+    return Member.objects.select_related("person").get(pk=made.pk)
+
+
+def test_no_fact_of_any_kind_names_an_erased_person_but_what_was_written_about_a_run(
+    cast: Cast, zoe: Member
+) -> None:
+    """A new kind: its facts go, unless they are said in `mentions.WRITTEN` (and docs/retention.md) to stay."""
+    run = uuid.uuid4()
+    made: dict[tuple[str, str, bool], int] = {}
+    with transaction.atomic():
+        for name in kinds.names():
+            model = kinds.find(name).model
+            for fact in model.model_fields:
+                for in_run in (False, True):
+                    about = {"run_id": run} if in_run else {}
+                    data = filled(model, TOLD, only=fact)
+                    event = record(name, workspace_id=cast.workspace.pk, actor=ALICE, data=data, **about)
+                    made[name, fact, in_run] = event.id
+    erase_member(member=zoe, reason="Art. 17", actor=ALICE)
+    said = EventPayload.objects.filter(body__contains=FULL) | EventPayload.objects.filter(
+        sentence__contains=FULL
+    )
+    left = set(said.values_list("pk", flat=True))
+    stays = {key for key, pk in made.items() if pk in left}
+    assert {key for key in stays if key[0] not in KEPT_KINDS and not key[2]} == set(), (
+        "outside of a run nothing"
+    )
+    assert {fact for kind, fact, in_run in stays if in_run and kind not in KEPT_KINDS} <= WRITTEN
+
+
+def test_who_looked_for_a_part_of_the_name_is_not_told_any_more(cast: Cast, zoe: Member) -> None:
+    """Of names that others share a part, only the rest counts; what only looks alike stays."""
+    cast.dave.person.name = "Dave van Dam"
+    cast.dave.person.save()
+    found = {}
+    with transaction.atomic():
+        for what in ("q zoe", "q Rijn refund", "q van", "q Zoetermeer", "who zoe@example.com"):
+            data = AuditRead(what=what, door="page")
+            found[what] = record("audit.read", workspace_id=cast.workspace.pk, actor=ALICE, data=data).id
+    erase_member(member=zoe, reason="Art. 17", actor=ALICE)
+    left = EventPayload.objects.filter(pk__in=found.values(), erased_at__isnull=True)
+    assert {what for what, pk in found.items() if left.filter(pk=pk).exists()} == {"q van", "q Zoetermeer"}
+
+
+def test_erasing_the_runs_of_somebody_takes_who_looked_for_them(cast: Cast, gone: Member) -> None:
+    agent = agent_of(cast.support, "Other agent")
+    ended = agent.run(on_behalf_of="zoe@example.org")
+    agent.post(f"/branches/{Run.objects.get(pk=ended['id']).branches.get().pk}/finish", {}).ok()
+    with transaction.atomic():
+        list(
+            export_subject(workspace_id=cast.workspace.pk, on_behalf_of="zoe@example.org", actor=ALICE).lines
+        )
+        data = AuditRead(what="q zoe@example.org", door="page")
+        record("audit.read", workspace_id=cast.workspace.pk, actor=ALICE, data=data)
+    erase_runs(workspace_id=cast.workspace.pk, on_behalf_of="zoe@example.org", reason="Art. 17", actor=ALICE)
+    assert not EventPayload.objects.filter(body__contains="zoe@example.org").exists()
 
 
 def lines(made: Any) -> list[dict[str, Any]]:
