@@ -13,6 +13,7 @@ from reviewhub.reviews.kinds import PostReviewDrawn
 from reviewhub.reviews.models import PostReview
 from reviewhub.reviews.request import RANK
 from reviewhub.reviews.sampling import Draw, sampled
+from reviewhub.reviews.states import UNASKED
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import ToolCall
 from reviewhub.toolcalls.states import CallState
@@ -21,8 +22,6 @@ from reviewhub.tools.shown import Shown
 
 ALARM = "It ran without approval."
 """How the reason begins for which such a call is drawn, on record, too."""
-UNASKED = 4
-"""The rank of what ran without the approval that it needed."""
 LONGEST = 400
 
 

@@ -15,7 +15,7 @@ from reviewhub.core.errors import NotFound
 from reviewhub.core.keyset import Page
 from reviewhub.reviews.models import FollowUp, PostReview
 from reviewhub.reviews.queries import COUNTED
-from reviewhub.reviews.states import FollowUpKind, FollowUpState, PostReviewState
+from reviewhub.reviews.states import UNASKED, FollowUpKind, FollowUpState, PostReviewState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +131,27 @@ def left_behind(scope: Scope) -> QuerySet[FollowUp]:
     )
     seen = looks_visible(scope).filter(state=PostReviewState.FLAGGED)
     return handed_on.filter(~can, post_review__in=seen).select_related("post_review").order_by("-rank", "id")
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """How many wait for a look, and how many of these are alarms, as words; none is counted further than COUNTED."""
+
+    looks: str
+    alarms: str
+
+
+def waiting_looks(scope: Scope) -> Waiting:
+    """What waits for a look of somebody with this scope."""
+    rows = looks_visible(scope).filter(state=PostReviewState.DRAWN).order_by()
+    alarms = rows.filter(rank=UNASKED)[: COUNTED + 1].count()
+    return Waiting(looks=look_count(scope), alarms=_counted(alarms))
+
+
+def look_count(scope: Scope) -> str:
+    """How many wait for a look, as words; never counts further than COUNTED."""
+    rows = looks_visible(scope).filter(state=PostReviewState.DRAWN).order_by()
+    return _counted(rows[: COUNTED + 1].count())
 
 
 def handed_count(scope: Scope, member_id: uuid.UUID) -> str:

@@ -57,3 +57,6 @@ TABLES = (
     (PostReviewState, POST_REVIEW_EDGES),
     (FollowUpState, FOLLOW_UP_EDGES),
 )
+
+UNASKED = 4
+"""The rank in post-review of what ran without the approval that it needed; others have that of their risk."""

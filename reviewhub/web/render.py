@@ -11,7 +11,7 @@ from django.shortcuts import render
 from reviewhub.accounts.models import Workspace
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
 from reviewhub.core.clock import now
-from reviewhub.reviews.looks import handed_count
+from reviewhub.reviews.looks import handed_count, look_count
 from reviewhub.reviews.queries import pending_count
 
 
@@ -46,11 +46,13 @@ ITEMS = (
 
 @dataclass(frozen=True)
 class Shell:
-    """What stands around every page. `handed`: flagged actions that were handed on to the reader."""
+    """What stands around every page. `handed`: flagged actions that were handed on to the reader; `looks`: actions
+    that wait for a look, for those who may."""
 
     items: list[Item]
     pending: str
     handed: str
+    looks: str
     others: list[Workspace]
 
 
@@ -63,7 +65,7 @@ def show(
     nav: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """Renders `template` with `context` and the shell. Costs four small queries, whatever the page shows."""
+    """Renders `template` with `context` and the shell. Costs five small queries, whatever the page shows."""
     whole = {
         "workspace": caller.member.workspace,
         "member": caller.member,
@@ -87,5 +89,6 @@ def shell(caller: MemberCaller) -> Shell:
         items=[item for item in ITEMS if may(caller, item.action)],
         pending=pending_count(scope_of(caller), awake_for=caller.member.pk),
         handed=handed_count(scope_of(caller), caller.member.pk),
+        looks=look_count(scope_of(caller)) if may(caller, Action.POST_REVIEW_GRADE) else "0",
         others=list(others.exclude(pk=caller.workspace_id).order_by("name")[:20]),
     )

@@ -17,7 +17,7 @@ from reviewhub.accounts.queries import deciders_of
 from reviewhub.audit.lag import lag
 from reviewhub.core.clock import now
 from reviewhub.reviews.filters import Filters, needs_of
-from reviewhub.reviews.looks import handed_to, left_behind
+from reviewhub.reviews.looks import handed_to, left_behind, suggested_rules, waiting_looks
 from reviewhub.reviews.queries import listed, votes_today
 from reviewhub.reviews.rows import Row
 from reviewhub.tools.models import Tool
@@ -62,6 +62,7 @@ def start(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
     context: dict[str, Any] = {
         "lanes": lanes,
         "handed": list(handed_to(scope_of(caller), caller.member.pk)[:SHOWN]),
+        "looks": waiting_looks(scope_of(caller)),
         "left_behind": list(left_behind(scope_of(caller))[:SHOWN]),
         "chores": _chores(caller) if caller.member.role == Role.ADMIN else [],
         "used_up": used_up(scope_of(caller)),
@@ -82,7 +83,7 @@ def _lanes(caller: MemberCaller, at: datetime) -> list[Lane]:
             "Needs you",
             "me=1",
             Filters(needs=needs, awake_for=me),
-            "Nothing needs you now." if decides else "",
+            "No request needs you now." if decides else "",
         ),
         ("Claimed by you", "mine=1", Filters(claimed_by=me), ""),
         ("You voted, and it waits for others", f"by={me}", Filters(voted_by=me), ""),
@@ -134,5 +135,12 @@ def _chores(caller: MemberCaller) -> list[Chore]:
             Chore(f"Nobody described the tool {tool.name}: every call of it waits.", "tools")
             for tool in tools[:SHOWN]
             if not tool.is_registered
+        ),
+        *(
+            Chore(
+                f"After a flag {one.name} suggests a guardrail for the tool {one.post_review.tool_name}.",
+                "policy/suggestions",
+            )
+            for one in suggested_rules(workspace)[:SHOWN]
         ),
     ]

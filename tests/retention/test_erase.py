@@ -77,7 +77,8 @@ def ended(agent: AgentHttp, cast: Cast) -> str:
     handed = bob.post(
         f"/observations/{drawn}/follow-up", {"kind": "escalate", "note": ANN, "to": str(cast.bob.pk)}
     )
-    bob.post(f"/follow-ups/{handed.ok()['follow_ups'][1]['id']}/close", {"note": ANN}).ok()
+    (open_one,) = [one for one in handed.ok()["follow_ups"] if one["kind"] == "escalate"]
+    bob.post(f"/follow-ups/{open_one['id']}/close", {"note": ANN}).ok()
     agent.post(f"/branches/{Branch.objects.get(run=run).pk}/finish", {"result": {"who": ANN}}).ok()
     return run
 

@@ -162,6 +162,25 @@ def test_flags_that_were_handed_on_begin_with_the_worst_and_then_the_oldest(
     assert in_turn(text(as_(cast.carol), "/northwind/start"), rows) == [high, other, medium, low]
 
 
+def test_what_waits_for_a_look_and_a_suggested_guardrail_are_on_the_start_page(
+    cast: Cast, rows: list[PostReview], as_: As
+) -> None:
+    """For those who may look, with a number in the menu; the guardrail for admins."""
+    carol, start = as_(cast.carol), "/northwind/start"
+    count = '<span class="count count--soft">{}<span class="vh"> to look at</span></span>'
+    page = text(carol, start)
+    assert "1 of them ran without the approval that policy asks for." in page
+    assert page.count(count.format(3)) == 2 == text(carol, "/northwind/queue").count(count.format(3))
+    assert "To look at afterwards" not in text(as_(cast.dave), start), "of another team"
+    send(carol, rows[0], verdict="flagged", severity="high", follow_up="draft_rule")
+    page = text(carol, start)
+    assert "ran without the approval" not in page and page.count(count.format(2)) == 2
+    assert "suggests a guardrail" not in page and "suggests a guardrail" in text(as_(cast.alice), start)
+    for row in rows[1:]:
+        send(carol, row, verdict="fine")
+    assert "To look at afterwards" not in text(carol, start)
+
+
 def test_what_one_may_not_look_at_any_more_is_not_counted(
     cast: Cast, rows: list[PostReview], as_: As
 ) -> None:

@@ -88,7 +88,7 @@ def test_each_role_begins_with_what_is_theirs(cast: Cast, as_: As) -> None:
     assert f"/requests/{voted.number}" in others.split("</section>")[0]
     assert f"/requests/{late.number}" not in bob
     assert "/requests/" not in dave
-    assert "Nothing needs you now" in dave
+    assert "No request needs you now" in dave
     assert f"/requests/{late.number}" in carol.split("Overdue")[1].split("</section>")[0]
     assert "To see to" not in bob + dave + carol
     assert "The agent Keyless has no key that works" in alice
