@@ -191,7 +191,7 @@ def _read(
     )
     errors = [error | {"path": where + error["path"]} for error in known.errors]
     claimed = call.effect.value if call.effect else None
-    effect = effective_effect(tool.effect if tool.is_registered else None, claimed)
+    effect = effective_effect(tool.policy_effect if tool.is_registered else None, claimed)
     said = shown(tool, text, tree)
     proposal = Proposal(
         tool_name=tool.name,

@@ -84,6 +84,6 @@ def facts_of_tool(tool: Tool) -> CallFacts:
     return CallFacts(
         tool=tool.name,
         registered=tool.is_registered,
-        effect=tool.effect if tool.is_registered else None,
+        effect=tool.policy_effect if tool.is_registered else None,
         schema_fingerprint=tool.schema_fingerprint,
     )

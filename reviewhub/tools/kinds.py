@@ -16,7 +16,9 @@ class ToolRegistered(Payload):
 
 @kind("tool.changed", says="{actor} changed the tool {tool}: {changed_text}")
 class ToolChanged(Payload):
-    """An agent described a tool otherwise than before. `risk_kept` says that a weaker effect did not lower the risk."""
+    """An agent described a tool otherwise than before. `risk_kept` says that a weaker effect did not lower the risk,
+    `effect_held` by which effect policy goes on.
+    """
 
     tool: str
     changed: list[str]
@@ -25,6 +27,7 @@ class ToolChanged(Payload):
     fingerprint: str
     fingerprint_before: str
     risk_kept: str
+    effect_held: str = ""
 
     @property
     def changed_text(self) -> str:
@@ -47,4 +50,13 @@ class RiskSet(Payload):
 
     tool: str
     risk: str
+    before: str
+
+
+@kind("tool.effect_taken", says="{actor} took the agent's word that {tool} is {effect}")
+class EffectTaken(Payload):
+    """An admin let policy go by the weaker effect that an agent says a tool has."""
+
+    tool: str
+    effect: str
     before: str

@@ -44,6 +44,8 @@ class Tool(models.Model):
     # Of what decides what a call can do: name, schema, effect. What an admin lets run is a tool with this one.
     schema_fingerprint = models.CharField(max_length=80, blank=True)
     effect = models.CharField(max_length=10, choices=Effect.choices, default=Effect.ONCE)
+    # The stronger effect that it had, while no admin has taken the agent's word for the weaker one; else empty.
+    effect_held = models.CharField(max_length=10, choices=Effect.choices, blank=True)
     time_limit_seconds = models.PositiveIntegerField(default=300)
     retry = models.TextField(default="{}")
     registered_at = models.DateTimeField(null=True)
@@ -56,6 +58,9 @@ class Tool(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["agent", "name"], name="tool_name_once"),
             models.CheckConstraint(condition=Q(effect__in=Effect.values), name="tool_effect"),
+            models.CheckConstraint(
+                condition=Q(effect_held__in=["", *Effect.values]), name="tool_effect_held"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -65,6 +70,11 @@ class Tool(models.Model):
     def is_registered(self) -> bool:
         """Whether the agent described it, or the server knows it as its own; what is neither always needs approval."""
         return self.registered_at is not None or act_of(self.name) is not None
+
+    @property
+    def policy_effect(self) -> str:
+        """What policy goes by: a weaker effect that only the agent says loosens no guardrail."""
+        return self.effect_held or self.effect
 
     @property
     def effective_risk(self) -> str:

@@ -39,7 +39,8 @@ def register(*, agent: Agent, name: str, body: wire.ToolRegister, actor: Actor) 
     """Stores what an agent says of a tool, the first time or anew; sentence and risk stay the admins'.
 
     The same words again change nothing and are no event. A weaker effect does not lower the risk: where the default of
-    the old effect was in force, it is written down and stays until an admin says otherwise.
+    the old effect was in force, it is written down and stays until an admin says otherwise. Nor does it loosen what
+    policy asks by effect, until an admin takes it (`take_effect`), unless the agent's claims are trusted.
 
     Args:
         name: as calls name it; at most 200 characters, without control characters.
@@ -109,6 +110,7 @@ def _describe(tool: Tool, described: dict[str, str | int], fingerprint: str, act
             name=tool.name, schema=str(described["schema"]), effect=str(effect)
         ),
         "risk": kept or tool.risk,
+        "effect_held": "" if first or tool.agent.trusted_claims else _effect_to_hold(tool, effect),
         "registered_at": tool.registered_at or clock.now(),
     }
     for column, value in written.items():
@@ -125,6 +127,7 @@ def _describe(tool: Tool, described: dict[str, str | int], fingerprint: str, act
             fingerprint=fingerprint,
             fingerprint_before=old_fingerprint,
             risk_kept=kept,
+            effect_held=tool.effect_held,
         )
     )
     record(
@@ -142,3 +145,10 @@ def _risk_to_keep(tool: Tool, effect: Effect) -> str:
     order = list(Risk)
     before, after = Risk(tool.effective_risk), Risk(tool.risk or DEFAULT_RISK[effect])
     return before if order.index(after) < order.index(before) else ""
+
+
+def _effect_to_hold(tool: Tool, effect: Effect) -> str:
+    """The stronger effect by which policy goes on; empty when the new one is no weaker."""
+    order = list(Effect)
+    before = Effect(tool.policy_effect)
+    return before if order.index(effect) < order.index(before) else ""

@@ -27,6 +27,7 @@ from reviewhub.tools.placeholders import unknown_names
 from reviewhub.tools.queries import Covered, coverage, tool_in
 from reviewhub.tools.set_risk import set_risk
 from reviewhub.tools.set_sentence import set_sentence
+from reviewhub.tools.take_effect import take_effect
 from reviewhub.web.access import actor, page, posted
 from reviewhub.web.forms import words
 from reviewhub.web.render import may, show
@@ -145,7 +146,9 @@ def _examples(tool: Tool, template: str) -> list[Example]:
 @posted
 @page(Action.TOOLS_EDIT, of=find, again=_again)
 def change(request: HttpRequest, caller: MemberCaller, tool: Tool) -> HttpResponse:
-    """Sets sentence and risk, both or neither; `try` shows how the sentence would read and sets nothing."""
+    """Sets sentence and risk, and takes the agent's word for a weaker effect, all or none of it; `try` shows how the
+    sentence would read and sets nothing.
+    """
     if request.POST.get("try"):
         tried = _tried(tool, request.POST.get("sentence", ""))
         return _page(request, caller, of=tool.pk, typed=request.POST, tried=tried)
@@ -153,6 +156,9 @@ def change(request: HttpRequest, caller: MemberCaller, tool: Tool) -> HttpRespon
     with transaction.atomic():
         set_sentence(tool=tool, sentence=request.POST.get("sentence", ""), actor=who)
         set_risk(tool=tool, risk=request.POST.get("risk", ""), actor=who)
+        # What was read there is what is taken: the agent may have said something else meanwhile.
+        if request.POST.get("effect") == tool.effect:
+            take_effect(tool=tool, actor=who)
     messages.success(request, f"{tool.name} is changed, from the next call on.")
     if not tool.schema and (names := placeholders(request.POST.get("sentence", ""))):
         messages.warning(

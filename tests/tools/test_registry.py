@@ -20,6 +20,7 @@ from reviewhub.tools.rules import name_fault
 from reviewhub.tools.see import known, see
 from reviewhub.tools.set_risk import set_risk
 from reviewhub.tools.set_sentence import set_sentence
+from reviewhub.tools.take_effect import take_effect
 from tests.cast import ALICE, Cast, by_key, make_test_agent
 from tests.racing import together
 
@@ -82,6 +83,30 @@ class TestRegister:
         assert (weaker.effect, weaker.effective_risk) == ("read", "high")
         set_risk(tool=weaker, risk="low", actor=ALICE)
         assert describe(agent, effect="idempotent").effective_risk == "low"
+
+    def test_policy_goes_by_the_stronger_effect_until_an_admin_takes_the_weaker_one(
+        self, agent: Agent
+    ) -> None:
+        describe(agent, effect="once")
+        assert describe(agent, effect="idempotent").policy_effect == "once"
+        weaker = describe(agent, effect="read")
+        assert (weaker.effect, weaker.policy_effect) == ("read", "once")
+        assert take_effect(tool=weaker, actor=ALICE).policy_effect == "read"
+        assert events("tool.effect_taken") == ["Alice took the agent's word that refund is read"]
+        take_effect(tool=weaker, actor=ALICE)
+        assert len(events("tool.effect_taken")) == 1
+        describe(agent, effect="idempotent")
+        assert describe(agent, effect="read").policy_effect == "idempotent"
+        assert describe(agent, effect="once").policy_effect == "once"
+
+    def test_of_an_agent_that_is_trusted_the_weaker_effect_is_taken(self, agent: Agent) -> None:
+        describe(agent, effect="once")
+        Agent.objects.update(trusted_claims=True)
+        assert describe(agent, effect="read").policy_effect == "read"
+
+    def test_first_words_on_a_seen_tool_are_taken(self, agent: Agent) -> None:
+        seen(agent, ["refund"])
+        assert describe(agent, effect="read").policy_effect == "read"
 
     def test_a_stronger_effect_raises_the_default_risk(self, agent: Agent) -> None:
         describe(agent, effect="read")
