@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import UTC, date
@@ -44,13 +43,17 @@ def afterwards(asked: Asked) -> dict[date, Counter[str]]:
     return dict(sorted(found.items()))
 
 
-def still_open(workspace_id: uuid.UUID) -> Open:
-    """Counts it, in the whole workspace."""
-    drawn = PostReview.objects.filter(workspace_id=workspace_id, state="drawn")
-    return Open(
-        looks=drawn.count(),
-        follow_ups=FollowUp.objects.filter(workspace_id=workspace_id, state="open").count(),
-    )
+def still_open(asked: Asked) -> Open:
+    """Counts it, of the agent and tool that are asked for, whatever the days."""
+    rows = PostReview.objects.filter(workspace_id=asked.workspace_id)
+    if asked.agent is not None:
+        rows = rows.filter(agent=asked.agent)
+    if asked.tool:
+        rows = rows.filter(tool_name=asked.tool)
+    follow_ups = FollowUp.objects.filter(workspace_id=asked.workspace_id, state="open")
+    if asked.agent is not None or asked.tool:
+        follow_ups = follow_ups.filter(post_review__in=rows)
+    return Open(looks=rows.filter(state="drawn").count(), follow_ups=follow_ups.count())
 
 
 def agreement(counts: Counter[str]) -> float | None:

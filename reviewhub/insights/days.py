@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 ONE = timedelta(days=1)
 LAST = "last"
+THIS = "this"
 """The calendar month before this one, as an address has it in `month`."""
 
 
@@ -25,6 +26,11 @@ def days(first: date, last: date) -> Iterator[date]:
     while first <= last:
         yield first
         first += ONE
+
+
+def month_of(name: str, day: date) -> tuple[date, date]:
+    """The days of a month that an address names: of the one of `day` until then, or of the whole one before."""
+    return (day.replace(day=1), day) if name == THIS else month_before(day)
 
 
 def month_before(day: date) -> tuple[date, date]:

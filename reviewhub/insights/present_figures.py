@@ -19,7 +19,7 @@ NO_RULE = "-"
 
 def insights_out(found: Found) -> wire.InsightsOut:
     """Everything that the page can show of these days."""
-    asked, later, troubles = found.asked, still_open(found.asked.workspace_id), found.troubles(FILED)
+    asked, later, troubles = found.asked, still_open(found.asked), found.troubles(FILED)
     queue = queue_now(asked.workspace_id, found.at)
     rolled = RolledDay.objects.order_by("-day").first()
     return wire.InsightsOut(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final, TypeVar, overload
 
-from reviewhub.core.display.durations import MINUTE, length
+from reviewhub.core.display.durations import DAY, HOUR, MINUTE, length
 from reviewhub.core.display.shares import NOTHING, percent
 from reviewhub.core.spreadsheet import Cell as Value
 from reviewhub.core.spreadsheet import as_csv
@@ -114,12 +114,16 @@ def seconds(time: float | None) -> Cell:
 
 
 def time_words(time: float | None) -> str:
-    """`4.2 s`, `1 m 52 s`, `12 m`, `1 h 20 m`."""
+    """`4.2 s`, `1 m 52 s`, `12 m`, `1 h 20 m`; rounded to the smallest unit that is said."""
     if time is None:
         return NOTHING
-    if MINUTE <= time < 10 * MINUTE:
-        return f"{int(time) // MINUTE} m {int(time) % MINUTE:02} s"
-    return f"{time:.1f} s" if time < 10 else length(time)
+    if round(time, 1) < 10:
+        return f"{time:.1f} s"
+    whole = round(time)
+    if MINUTE <= whole < 10 * MINUTE:
+        return f"{whole // MINUTE} m {whole % MINUTE:02} s"
+    unit = 1 if whole < MINUTE else HOUR if whole >= DAY - MINUTE / 2 else MINUTE
+    return length(round(time / unit) * unit)
 
 
 def in_seconds(milliseconds: float | None) -> float | None:

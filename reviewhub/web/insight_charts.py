@@ -10,6 +10,7 @@ from datetime import date
 from typing import Any
 
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from reviewhub.core.display.durations import length
 from reviewhub.core.display.shares import percent
@@ -32,6 +33,8 @@ OUTCOMES = (
     ("f0", "cancelled", "cancelled"),
 )
 LEGEND = OUTCOMES[:5]
+WORK = (("f5", _("useful")), ("f2", _("redone")), ("f4", _("recovery")), ("f-edge", _("checkpoints")))
+"""How the time of agents is drawn, apart from the outcomes above it on the page, and what each part is called."""
 ALIKE = 0.02
 """Below this share of change nothing is called better or worse."""
 MARKS = 5
@@ -152,9 +155,9 @@ def work_bars(found: Mapping[uuid.UUID, Work], waits: Mapping[uuid.UUID, Outcome
     drawn = []
     for key in dict.fromkeys([*found, *waits]):
         one = found.get(key, Work())
-        parts = (("f5", one.useful), ("f2", one.replay), ("f4", one.recovery), ("f6", one.overhead))
-        names = ("useful", "redone", "recovery", "checkpoints")
-        says = ", ".join(f"{name} {time_words(time)}" for name, (_, time) in zip(names, parts, strict=True))
+        times = (one.useful, one.replay, one.recovery, one.overhead)
+        parts = [(tone, time) for (tone, _), time in zip(WORK, times, strict=True)]
+        says = ", ".join(f"{name} {time_words(time)}" for (_, name), time in zip(WORK, times, strict=True))
         drawn.append(stack(parts, says=says) if one.progress is not None else SafeString(""))
     return drawn
 

@@ -52,8 +52,8 @@ class Card:
 @require_safe
 @page(Action.INSIGHTS_READ)
 def insights(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
-    """The page. `?days=`, `?month=last` or `?since=&until=` say which days, `?agent= tool= rule= team=` what they
-    are narrowed to, `?by=` how outcomes are divided."""
+    """The page. `?days=`, `?month=this` (`last`) or `?since=&until=` say which days, `?agent= tool= rule= team=` what
+    they are narrowed to, `?by=` how outcomes are divided."""
     at = now()
     choices = read(request.GET, caller.workspace_id, day_of(at))
     by = request.GET.get("by", "")
@@ -90,6 +90,7 @@ def insights(request: HttpRequest, caller: MemberCaller) -> HttpResponse:
         "work_rows": zip(
             at_work.table.rows, charts.work_bars(found.work, found.figures.by["agent"]), strict=False
         ),
+        "work_words": charts.WORK,
         "total_work": all_work(found.work),
         "troubles": found.troubles(LISTED),
         "says": TROUBLES,
@@ -136,7 +137,7 @@ def _looked(found: Found) -> dict[str, Any]:
         "afterwards": Card(TABLES["reviewed-afterwards"](found), charts.agreement_chart(found.afterwards)),
         "agreed": percent(agreement(counts)),
         "looked_many": sum(counts.values()),
-        "open": still_open(found.asked.workspace_id),
+        "open": still_open(found.asked),
         "flagged": [(name, counts[name]) for name in SEVERITIES if counts[name]],
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import uuid
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from html import unescape
@@ -20,6 +21,7 @@ from reviewhub.insights.found import TABLES
 from reviewhub.insights.models import Alarm, Opening
 from reviewhub.insights.raise_alarms import raise_alarms
 from reviewhub.insights.roll_up import roll_up
+from reviewhub.insights.tables import time_words
 from reviewhub.reviews.models import PostReview, ReviewRequest
 from reviewhub.toolcalls.models import Decision, Grant, ToolCall
 from reviewhub.web.charts import Series, bars, count_ticks, plot, short, spark, stack, time_ticks
@@ -91,7 +93,8 @@ def test_the_page_and_its_files_say_the_same(cast: Cast, as_: As) -> None:
     ("query", "ended"),
     [
         ("days=7", 2), ("tool=mail.send", 1), ("tool=no", 0), ("rule=Large refunds", 2), ("rule=-", 0),
-        ("agent=00000000-0000-7000-8000-000000000000", 0), ("agent=x", 2), ("days=31", 2), ("since=2020-99-01", 2),
+        ("agent=00000000-0000-7000-8000-000000000000", 0), ("agent=x", 0),
+        ("agent=mailer", 1), ("days=31", 2), ("since=2020-99-01", 2),
         ("since=2001-01-01&until=2001-02-01", 0), ("until=9999-12-31", 2), ("since=2030-01-01&until=2020-01-01", 0),
     ],
 )  # fmt: skip
@@ -122,10 +125,10 @@ def test_last_month_is_the_calendar_month_before_this_one(
 
     found = asked("month=last&tool=refund")
     assert (found.asked.first.isoformat(), found.asked.last.isoformat()) == (first, last)
-    assert (found.days, found.is_last_month, found.query) == (None, True, "tool=refund")
+    assert (found.days, found.month, found.query) == (None, "last", "tool=refund")
     for address in ("month=last&since=2020-01-01", "month=last&until=2020-01-31", "month=x", "month="):
-        assert not asked(address).is_last_month, address
-    assert asked("month=last&days=7").is_last_month is True
+        assert asked(address).month != "last", address
+    assert asked("month=last&days=7").month == "last"
 
 
 def test_last_month_can_be_chosen_and_its_files_hold_the_same_days(cast: Cast, as_: As) -> None:
@@ -202,6 +205,42 @@ def test_what_should_not_be_is_listed_and_managers_are_told_once(cast: Cast, as_
     ]
     assert [row["what"] for row in found[2:]] == ["outcome unknown"]
     assert 'role="alert"' in as_(cast.carol).get("/northwind/insights").content.decode()
+
+
+def test_an_agent_and_a_team_are_known_by_name_and_an_unknown_one_is_said(cast: Cast, as_: As) -> None:
+    """Of an unknown one there are no figures; what waits to be looked at is of the agent that is asked for, too."""
+    agent, client = agent_of(cast.support), as_(cast.carol)
+    policy(cast.support, {"name": "Held", "tool": "*", "action": "require"})
+    observed(agent, agent.run()["id"])
+    agent_of(cast.support, "Other agent")
+    for query, many, unknown in (
+        ("agent=Support agent", 1, []),
+        ("agent=Other agent", 0, []),
+        ("agent=Nobody", 0, ["agent Nobody"]),
+        (f"agent={uuid.uuid4()}&team=Support", 0, 1),
+        ("team=<b>", 1, ["team <b>"]),
+    ):
+        page = client.get(f"/northwind/insights?{query}")
+        assert page.context["open"].looks == page.context["troubles"].unapproved.many == many, query
+        said = page.context["choices"].unknown
+        assert (len(said) if isinstance(unknown, int) else said) == unknown
+        assert ("There is no " in page.content.decode()) is bool(
+            unknown
+        ) and "<b> here" not in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(958.8, "16 m"), (9.96, "10 s"), (59.6, "1 m 00 s"), (112.6, "1 m 53 s"), (599.7, "10 m"), (3599, "1 h"),
+     (4799, "1 h 20 m"), (86399, "1 d"), (4.24, "4.2 s")],
+)  # fmt: skip
+def test_a_time_in_words_is_rounded(seconds: float, said: str) -> None:
+    assert time_words(seconds) == said
+
+
+def test_this_month_ends_today(cast: Cast) -> None:
+    found = read(RequestFactory().get("/?month=this").GET, cast.workspace.pk, date(2026, 3, 17))
+    assert (found.asked.first, found.asked.last, found.month) == (date(2026, 3, 1), date(2026, 3, 17), "this")
 
 
 def test_the_alarms_of_the_page_lead_to_exactly_these(cast: Cast, as_: As) -> None:

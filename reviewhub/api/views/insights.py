@@ -17,7 +17,7 @@ from reviewhub.api.authentication import caller_of
 from reviewhub.api.base import PersonView, answer
 from reviewhub.core.clock import now
 from reviewhub.core.errors import Invalid
-from reviewhub.insights.days import LAST, day_of, month_before
+from reviewhub.insights.days import LAST, THIS, day_of, month_of
 from reviewhub.insights.figures import MOST_DAYS, Asked
 from reviewhub.insights.found import Found
 from reviewhub.insights.present_figures import NO_RULE, insights_out
@@ -67,13 +67,13 @@ def _asked(given: Mapping[str, str], workspace_id: uuid.UUID, today: date) -> As
 
 def _days(given: Mapping[str, str], today: date) -> tuple[date, date]:
     if "month" in given:
-        if given["month"] != LAST:
+        if given["month"] not in (THIS, LAST):
             raise Invalid.at(
-                "/query/month", f"Only {LAST} can be asked for; other months by since and until."
+                "/query/month", f"Only {THIS} and {LAST} can be asked for; other months by since and until."
             )
         if given.keys() & {"days", "since", "until"}:
             raise Invalid.at("/query/month", "Give month, or days, or since and until.")
-        return month_before(today)
+        return month_of(given["month"], today)
     if "days" in given:
         if "since" in given or "until" in given:
             raise Invalid.at("/query/days", "Give days, or since and until.")
