@@ -1,6 +1,6 @@
-"""Checks an export of ReviewHub's record without ReviewHub.
+"""Checks an export of ReviewHub's record, or signed receipts of a call, without ReviewHub.
 
-    python verify_audit.py BUNDLE --key PUBLIC [--key PUBLIC]
+    python verify_audit.py FILE --key PUBLIC [--key PUBLIC]
 
 One file: it needs Python 3.11 and the package `cryptography`, and nothing else of ours. PUBLIC is the public key (64
 hexadecimal digits) that whoever runs the record gave you, by another way than the bundle. It says what was checked, or
@@ -10,6 +10,7 @@ the first place that is broken, and ends with 0 or 1 (2: it could not be tried).
 from __future__ import annotations
 
 import argparse
+import base64
 import hashlib
 import json
 import re
@@ -27,6 +28,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 STATE_HASH = re.compile("sha256:[0-9a-f]{64}")
 LONGEST_LINE = 256_000_000
+MOST_RECEIPTS = 50_000_000
 
 STATEMENT = {
     "chain": str,
@@ -120,14 +122,18 @@ def verify_bundle(lines: Callable[[], Iterable[bytes]], keys: Sequence[str]) -> 
         Broken: at the first place that is not what was sealed.
         ValueError: a key is none.
     """
-    for key in keys:
-        if not HEX[32].fullmatch(key):
-            raise ValueError(f"{key!r} is no public key: 64 hexadecimal digits in lower case")
+    _check_keys(keys)
     vouched, fault = _whole(lines(), set(keys))
     report = _Walk(set(keys) | vouched, set(keys)).go(lines())
     if fault:  # Nothing within is wrong, but the bundle is not as it was given out.
         raise Broken(fault)
     return report
+
+
+def _check_keys(keys: Sequence[str]) -> None:
+    for key in keys:
+        if not HEX[32].fullmatch(key):
+            raise ValueError(f"{key!r} is no public key: 64 hexadecimal digits in lower case")
 
 
 def _whole(lines: Iterable[bytes], keys: set[str]) -> tuple[set[str], str]:
@@ -453,6 +459,11 @@ def _is_signed(key: str, message: bytes, signature: str) -> bool:
     return True
 
 
+def _plain(text: str) -> str:
+    """Words that others wrote, without what a terminal would act on."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
 def _line(raw: bytes, where: str) -> dict[str, Any]:
     """One line: a JSON object, written in the one way that it may be written."""
     if not raw.endswith(b"\n"):
@@ -518,6 +529,65 @@ def _read(path: Path) -> Iterator[bytes]:
             yield line
 
 
+def receipts_in(path: Path) -> list[Any] | None:
+    """The receipts that a file holds: a list of them, as a request's page gives it, or one; None of anything else."""
+    with path.open("rb") as file:
+        text = file.read(MOST_RECEIPTS + 1)
+    if len(text) > MOST_RECEIPTS:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    found = value["items"] if isinstance(value.get("items"), list) else [value]
+    if not all(isinstance(one, dict) for one in found):
+        return None
+    envelopes = [one.get("envelope", one) for one in found]
+    is_one = "items" in value or (isinstance(envelopes[0], dict) and "payloadType" in envelopes[0])
+    return envelopes if is_one else None
+
+
+def verify_receipts(envelopes: Sequence[Any], keys: Sequence[str]) -> list[str]:
+    """What each receipt says, in words.
+
+    Raises:
+        Broken: at the first that none of the keys signed, or that is no receipt.
+        ValueError: a key is none.
+    """
+    _check_keys(keys)
+    if not envelopes:
+        raise Broken("the file has no receipt")
+    return [_receipt(one, keys, f"receipt {number}") for number, one in enumerate(envelopes, 1)]
+
+
+def _receipt(envelope: Any, keys: Sequence[str], where: str) -> str:
+    try:
+        kind = envelope["payloadType"]
+        payload = base64.b64decode(envelope["payload"], validate=True)
+        signatures = [base64.b64decode(one["sig"], validate=True).hex() for one in envelope["signatures"]]
+        message = b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(payload), payload)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise Broken(f"{where}: no receipt") from error
+    if not any(_is_signed(key, message, signature) for key in keys for signature in signatures):
+        raise Broken(f"{where}: not signed by the key that was given, or changed afterwards")
+    try:
+        statement = json.loads(payload)
+        (subject,) = statement["subject"]
+        facts, what = statement["predicate"], statement["predicateType"]
+        about = f"{facts['tool']}, call {subject['name']}, sha256:{subject['digest']['sha256']}"
+        if what == "urn:reviewhub:decision:1":
+            by = f"{facts['by']['kind']} {facts['by']['name']}".strip()
+            allows = "may run once" if facts["allows"] else "may not run"
+            return f"decision: {facts['type']} by {by}, {facts['decided_at']}, {allows}: {about}"
+        if what == "urn:reviewhub:execution:1":
+            return f"execution: {facts['status']}, {facts['ended_at']}: {about}"
+    except (KeyError, TypeError, ValueError) as error:
+        raise Broken(f"{where}: signed, and no receipt") from error
+    raise Broken(f"{where}: signed, and of a kind that this program does not know")
+
+
 class _Bar:
     """On a terminal, how far it is: of so many bytes that are read in all."""
 
@@ -545,13 +615,22 @@ class _Bar:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; what it returns is the exit status."""
-    parser = argparse.ArgumentParser(description="Checks an export of ReviewHub's record.")
-    parser.add_argument("bundle", type=Path)
+    parser = argparse.ArgumentParser(
+        description="Checks an export of ReviewHub's record, or signed receipts of a call."
+    )
+    parser.add_argument("bundle", type=Path, metavar="file", help="a bundle (JSON lines), or receipts (JSON)")
     parser.add_argument(
         "--key", action="append", required=True, help="a public key that you trust, 64 hexadecimal digits"
     )
     given = parser.parse_args(arguments)
     try:
+        if (receipts := receipts_in(given.bundle)) is not None:
+            said = verify_receipts(receipts, given.key)
+            many = f"{len(said)} receipt{'s' * (len(said) > 1)}"
+            sys.stdout.write(
+                f"OK. {many}, signed by the key\n" + "".join(f"  {_plain(one)}\n" for one in said)
+            )
+            return 0
         bar = _Bar(2 * given.bundle.stat().st_size)  # it is read twice
         try:
             report = verify_bundle(lambda: bar.over(_read(given.bundle)), given.key)

@@ -11,6 +11,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from reviewhub.accounts.permissions import Action, MemberCaller, Target, allowed, scope_of
+from reviewhub.audit.models import SealKey
 from reviewhub.core.clock import now
 from reviewhub.core.display import arguments
 from reviewhub.core.errors import NotFound
@@ -350,11 +351,18 @@ def _ending(row: ReviewRequest, shown: Evidence) -> dict[str, Any]:
     return {
         "decision": mine,
         "deciders": _approvers(row, deciders(mine, shown.counted)) if mine else [],
+        "proof_command": _proof_command(row) if mine else "",
         "said": last if last and last.type == DecisionType.HAPPENED else None,
         "is_run_over": row.branch.state not in OPEN_BRANCH,
         "others_wait": row.tool_call.pause.open_calls if row.tool_call.pause else 0,
         "call_outcome": outcome(row.tool_call, shown.tool.result_schema if shown.tool else ""),
     }
+
+
+def _proof_command(row: ReviewRequest) -> str:
+    """What checks the receipts of this request; empty while there is no key yet."""
+    key = SealKey.objects.order_by("-number").first()
+    return f"python verify_audit.py receipts-{row.number}.json --key {key.public}" if key else ""
 
 
 def _approvers(row: ReviewRequest, names: list[str]) -> list[str]:

@@ -6,10 +6,12 @@ import base64
 import copy
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from reviewhub_agents import BadReceipt, canonical, verify_receipt
+from django.test import Client
+from reviewhub_agents import BadReceipt, canonical, verify_audit, verify_receipt
 from reviewhub_agents.receipts import pae
 
 from reviewhub.audit import keys
@@ -93,6 +95,40 @@ def test_a_decision_and_an_execution_are_proven(agent: AgentHttp, cast: Cast) ->
     new = rotate_key(actor=SYSTEM).public
     (by_new, _) = agent.get(f"/tool-calls/{one['id']}/receipts").ok()["items"]
     assert verify_receipt(by_new["envelope"], new).facts == facts
+
+
+def test_the_file_of_the_page_is_checked_by_the_program_that_stands_alone(
+    agent: AgentHttp, cast: Cast, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As it is downloaded; what was changed in it is named, and another key signed nothing of it."""
+    one = paused(agent)
+    PersonHttp(cast.bob).decide(one, "approve").ok()
+    agent.consume(one).ok()
+    agent.outcome(one).ok()
+    carol, number = Client(), ReviewRequest.objects.get().number
+    carol.force_login(cast.carol.person)
+    given = carol.get(f"/northwind/requests/{number}/receipts").content
+    file, key = tmp_path / "receipts.json", keys.newest().public
+    page = carol.get(f"/northwind/requests/{number}").content.decode()
+    assert f"python verify_audit.py receipts-{number}.json --key {key}" in page
+
+    def said(content: bytes, public: str = key) -> tuple[int, str]:
+        file.write_bytes(content)
+        code = verify_audit.main([str(file), "--key", public])
+        return code, capsys.readouterr().out
+
+    code, words = said(given)
+    assert code == 0 and words.startswith("OK. 2 receipts") and "approve by person Bob" in words
+    assert "execution: succeeded" in words and one["digest"] in words
+    items = json.loads(given)["items"]
+    assert said(json.dumps(items[0]["envelope"]).encode())[0] == 0, "one by itself"
+    payload = json.loads(base64.b64decode(items[1]["envelope"]["payload"]))
+    payload["predicate"]["status"] = "failed"
+    items[1]["envelope"]["payload"] = base64.b64encode(json.dumps(payload).encode()).decode()
+    code, words = said(json.dumps({"items": items}).encode())
+    assert code == 1 and words.startswith("BROKEN: receipt 2: ")
+    assert said(given, "0" * 64)[0] == 1
+    assert said(b'{"items":[]}')[0] == said(b'{"items":[{"envelope":{}}]}')[0] == said(b"{}")[0] == 1
 
 
 def test_a_rejection_is_proven_and_allows_nothing(agent: AgentHttp, cast: Cast) -> None:
