@@ -54,6 +54,18 @@
   $$("form[data-auto]").forEach((one) => one.addEventListener("change", (event) => {
     if (!event.target.closest(".drop__panel")) one.requestSubmit();
   }));
+  // An address names what was chosen, and nothing else: no empty field, and no export's number where none was asked for.
+  $$("form[data-clean]").forEach((one) => {
+    let begins = false;
+    one.addEventListener("submit", (event) => { begins = Boolean(event.submitter?.hasAttribute("formaction")); });
+    one.addEventListener("formdata", (event) => {
+      for (const name of new Set(event.formData.keys())) {
+        const given = event.formData.getAll(name).filter((value) => value !== "");
+        event.formData.delete(name);
+        if (name !== "export" || begins) given.forEach((value) => event.formData.append(name, value));
+      }
+    });
+  });
   // The first that is seen: a phone has some buttons elsewhere than a desk.
   $$("[data-focus]").find((one) => one.getClientRects().length)?.focus();
 

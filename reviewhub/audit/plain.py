@@ -12,10 +12,11 @@ import re
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from reviewhub_agents import canonical
+from reviewhub_agents.canonical import BadJson
 
 from reviewhub.audit.export import Bundle
 from reviewhub.audit.kinds import AuditListed
@@ -51,6 +52,7 @@ COLUMNS: Final = (
     "position",
     "leaf",
     "erased_at",
+    "arguments",
     "data",
 )
 # What a spreadsheet takes for the beginning of a formula; also the wide forms, and behind what some take for the end
@@ -59,12 +61,15 @@ _FORMULA: Final = re.compile(r"(^|[,;|\t\r\n])(?=\s*[=+\-@＝＋－＠])|^(?=[\t
 _LINE_ENDS: Final = {"\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"}
 
 
-def export_plain(*, workspace_id: uuid.UUID, actor: Actor, filters: Filters, words: str, form: str) -> Bundle:
+def export_plain(
+    *, workspace_id: uuid.UUID, workspace: str, actor: Actor, filters: Filters, words: str, form: str
+) -> Bundle:
     """The entries that fit, as `csv` or `jsonl`.
 
     Recorded before the first line is made. Must run in a transaction; the lines may be made after it.
 
     Args:
+        workspace: its name in addresses; the file is called after it and the time that it is about.
         words: the filters for people; recorded.
 
     Raises:
@@ -82,9 +87,17 @@ def export_plain(*, workspace_id: uuid.UUID, actor: Actor, filters: Filters, wor
     until = Event.objects.values_list("at", flat=True).get(pk=listed.id) + timedelta(milliseconds=1)
     if filters.until is not None:
         until = min(until, filters.until)
+    name = _file(workspace, filters, until, form)
     progress = Progress()
     entries = entries_of(workspace_id, replace(filters, until=until), progress, before=listed.id)
-    return Bundle(name=f"record.{form}", lines=FORMS[form](entries), progress=progress)
+    return Bundle(name=name, lines=FORMS[form](entries), progress=progress)
+
+
+def _file(workspace: str, filters: Filters, until: datetime, form: str) -> str:
+    """What the file is called: `record-demo-until-2026-12-01.csv`, with the days of UTC that it is about."""
+    last = (until - timedelta(milliseconds=2)).astimezone(UTC)
+    since = f"from-{filters.since.astimezone(UTC):%Y-%m-%d}-" if filters.since else ""
+    return f"record-{workspace}-{since}until-{last:%Y-%m-%d}.{form}"
 
 
 def entries_of(
@@ -136,8 +149,17 @@ def _entry(event: Event) -> dict[str, Any]:
         "position": sealed.position if sealed else None,
         "leaf": bytes(event.leaf).hex(),
         "erased_at": _time(payload.erased_at) if payload.erased_at else None,
+        "arguments": _arguments(payload.arguments),
         "data": data,
     }
+
+
+def _arguments(text: str) -> Any:
+    """Those with which a call, or a version of it, came; as text where only their beginning is kept."""
+    try:
+        return masked(text) if text else None
+    except BadJson:
+        return secrets.masked(text)
 
 
 def _csv(entries: Iterator[dict[str, Any]]) -> Iterator[bytes]:

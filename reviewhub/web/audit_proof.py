@@ -40,7 +40,14 @@ def export(request: HttpRequest, caller: MemberCaller) -> HttpResponseBase:
     where, states = caller.workspace_id, NamedStates() if request.GET.get("states") == "1" else None
     with transaction.atomic():
         if form != "bundle":
-            bundle = export_plain(workspace_id=where, actor=who, filters=filters, words=words, form=form)
+            bundle = export_plain(
+                workspace_id=where,
+                workspace=caller.member.workspace.slug,
+                actor=who,
+                filters=filters,
+                words=words,
+                form=form,
+            )
         elif all(name in DAYS for name in NAMES if request.GET.get(name, "").strip()):
             bundle = export_range(
                 workspace_id=where, actor=who, since=filters.since, until=filters.until, states=states

@@ -6,9 +6,11 @@ import csv
 import io
 import json
 import uuid
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 from reviewhub_agents.canonical import Number
 
 from reviewhub.audit import plain
@@ -16,6 +18,7 @@ from reviewhub.audit.erase import erase
 from reviewhub.audit.models import Event
 from reviewhub.audit.plain import cell, export_plain
 from reviewhub.audit.queries import Filters
+from reviewhub.audit.record import record
 from reviewhub.core.errors import Invalid
 from tests.audit.test_record import MINA, WORKSPACE, Happened, write
 
@@ -49,7 +52,9 @@ def test_a_cell_begins_no_formula(value: Any, expected: str) -> None:
 
 
 def exported(form: str, **filters: Any) -> list[dict[str, Any]]:
-    made = export_plain(workspace_id=WORKSPACE, actor=MINA, filters=Filters(**filters), words="", form=form)
+    made = export_plain(
+        workspace_id=WORKSPACE, workspace="w", actor=MINA, filters=Filters(**filters), words="", form=form
+    )
     text = b"".join(made.lines).decode()
     if form == "csv":
         return list(csv.DictReader(io.StringIO(text, newline="")))
@@ -85,3 +90,31 @@ class TestExport:
 def test_there_is_no_other_form() -> None:
     with pytest.raises(Invalid):
         exported("xls")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_the_arguments_of_a_call_go_along_masked_and_the_file_says_what_it_is_about(form: str) -> None:
+    """Where only their beginning is kept they are text, masked all the same."""
+    with transaction.atomic():
+        for arguments in ('{"amount":"9.50","password":"hunter2hunter2"}', '{"note":"' + "x" * 5000):
+            record(
+                "tests.happened",
+                workspace_id=WORKSPACE,
+                actor=MINA,
+                data=Happened(),
+                arguments=arguments,
+            )
+    whole, cut = [one["arguments"] for one in exported(form, kind="tests.happened")][-2:]
+    assert "9.50" in str(whole) and "hunter2" not in str(whole)
+    assert isinstance(cut, str) and cut.startswith('{"note":"xxx')
+    since = datetime(2026, 3, 1, tzinfo=UTC)
+    made = export_plain(
+        workspace_id=WORKSPACE,
+        workspace="demo",
+        actor=MINA,
+        filters=Filters(since=since, until=since + timedelta(days=31)),
+        words="",
+        form=form,
+    )
+    assert made.name == f"record-demo-from-2026-03-01-until-2026-03-31.{form}"

@@ -101,6 +101,14 @@ def test_ticks_are_of_one_list_and_another_one_has_none(
     assert ticked(page) == 0
 
 
+def test_the_address_of_a_filter_names_what_was_chosen_and_nothing_else(cast: Cast, visit: Visit) -> None:
+    page = visit(cast.carol, "/northwind/audit")
+    page.locator("[name=q]").first.fill("refund")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=refund*")
+    assert "export=" not in page.url and "=&" not in page.url and not page.url.endswith("=")
+
+
 def test_the_sheet_of_keys_says_which_send_at_once(cast: Cast, looks: list[PostReview], visit: Visit) -> None:
     page = visit(cast.carol, PAGE)
     page.keyboard.press("?")

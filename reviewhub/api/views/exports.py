@@ -8,6 +8,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
+from reviewhub.accounts.models import Workspace
 from reviewhub.accounts.permissions import Action, Target, require
 from reviewhub.api.authentication import caller_of
 from reviewhub.api.base import PersonView, actor_of
@@ -45,7 +46,12 @@ class ExportEvents(PersonView):
         with transaction.atomic():
             if form != "bundle":
                 bundle = export_plain(
-                    workspace_id=workspace_id, actor=actor, filters=filters, words=words, form=form
+                    workspace_id=workspace_id,
+                    workspace=Workspace.objects.values_list("slug", flat=True).get(pk=workspace_id),
+                    actor=actor,
+                    filters=filters,
+                    words=words,
+                    form=form,
                 )
             elif set(given) <= set(TIMES):
                 bundle = export_range(
