@@ -16,6 +16,7 @@ from reviewhub_agents import canonical, wire
 from reviewhub_agents.runtime import messages
 from reviewhub_agents.runtime.errors import LetGo, PlanChanged
 from reviewhub_agents.runtime.hints import Saved
+from reviewhub_agents.runtime.hints import saved as remembered
 from reviewhub_agents.runtime.store import (
     UNGATED_SECONDS,
     Call,
@@ -121,7 +122,7 @@ class BranchStore:
         with _translated():
             saved = checkpoint(run=self._run, body=body, key=None, actor=self._actor)
         self._branch.head = saved.checkpoint.pk
-        self._saved = Saved(state=state, hash=saved.checkpoint.state_hash)
+        self._saved = remembered(state, saved.checkpoint.state_hash)
         self._go_on(saved.checkpoint.branch)
         return Snapshot(
             id=str(saved.checkpoint.pk),

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 from reviewhub_agents import canonical
-from reviewhub_agents.runtime.hints import hints
+from reviewhub_agents.runtime.hints import hints, saved
 from reviewhub_agents.runtime.state import StateText, dump, load
+from reviewhub_agents.runtime.texts import Texts
 
 
 class Turn(BaseModel):
@@ -55,7 +56,7 @@ TURN = {"said": "a", "who": "me"}
     ],
 )
 def test_what_changed(before: dict[str, Any], after: dict[str, Any], wanted: dict[str, Any]) -> None:
-    found = hints(text_of(**before), text_of(**after))
+    found = hints(text_of(**before).fields, text_of(**after))
     for what in ("changed", "append"):
         assert {name: canonical.dumps(one) for name, one in found[what].items()} == wanted.get(what, {})
     assert sorted(found["unchanged"]) == wanted["unchanged"]
@@ -86,7 +87,7 @@ def test_they_make_the_same_state_to_the_letter(seed: int) -> None:
         {"b": [2]},
         Turn(who="x", said="y"),
     ]
-    state, before = Talk(), dump(Talk())
+    state, before, texts = Talk(), dump(Talk()), Texts()
     for _ in range(20):
         match dice.randrange(5):
             case 0:
@@ -99,16 +100,16 @@ def test_they_make_the_same_state_to_the_letter(seed: int) -> None:
                 state.turns.pop()
             case _:
                 state.notes[dice.choice("abc")] = dice.choice(values[:11])
-        text = dump(state)
-        assert text == canonical.joined(text.fields) == canonical.dumps(canonical.reread(text))
-        assert applied(before, hints(before, text)) == text
+        text = dump(state, texts=texts)
+        assert text == dump(state) == canonical.joined(text.fields) == canonical.dumps(canonical.reread(text))
+        assert applied(before, hints(before.fields, text)) == text
         before, state = text, load(Talk, text)
 
 
 def test_where_fields_are_not_known_there_are_none() -> None:
     known = text_of(n=1)
-    assert hints(str(known), known) == {}
-    assert hints(known, str(known)) == {}
+    assert hints(known.fields, str(known)) == {}
+    assert saved(str(known), "sha256:0") is None
 
 
 def test_what_was_read_when_it_was_written_is_the_state_of_the_first_who_asks() -> None:
@@ -120,3 +121,32 @@ def test_what_was_read_when_it_was_written_is_the_state_of_the_first_who_asks() 
     assert isinstance(read, Talk)
     assert read.turns is not state.turns
     assert text.take() is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1, True),
+        (1, 1.0),
+        (0.0, -0.0),
+        ([1], [True]),
+        ([1, 2], [1]),
+        ([[1]], [[1, 2]]),
+        ("1", 1),
+        ([], [1]),
+        ({}, []),
+    ],
+)
+def test_what_is_equal_to_what_was_is_not_taken_for_it(one: Any, other: Any) -> None:
+    for first, second in ((one, other), (other, one)):
+        texts = Texts()
+        for value in (first, second, first, first):
+            assert texts.of({"x": value}) == {"x": canonical.dumps(value)}
+
+
+def test_what_cannot_be_kept_is_refused_with_its_path_also_behind_what_was_kept() -> None:
+    texts = Texts()
+    texts.of({"turns": ["a"]})
+    for bad in (["a", "\0"], ["a", float("nan")], [object()]):
+        with pytest.raises(canonical.BadJson, match="/turns/"):
+            texts.of({"turns": bad})

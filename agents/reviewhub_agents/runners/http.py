@@ -14,6 +14,7 @@ from reviewhub_agents.client import Client
 from reviewhub_agents.errors import ApiError, Invalid, NotFound
 from reviewhub_agents.runtime import messages
 from reviewhub_agents.runtime.errors import PlanChanged
+from reviewhub_agents.runtime.hints import Saved, saved
 from reviewhub_agents.runtime.replay import step_of
 from reviewhub_agents.runtime.store import (
     UNGATED_SECONDS,
@@ -58,6 +59,7 @@ class HttpStore:
                 self._branch, wire.ClaimBody(owner=owner) if owner else wire.ClaimBody()
             )
         self._epoch = held.epoch
+        self._saved: Saved | None = None
         self._head = next(one.head for one in client.get_run(run).branches if one.name == branch)
 
     def load(self) -> Loaded:
@@ -85,9 +87,11 @@ class HttpStore:
             state=state,
             epoch=self._epoch,
             written_as=self._written_as,
+            after=self._saved,
         )
         with _translated():
-            self._head = self._client.save_checkpoint(self._run, body).id
+            made = self._client.save_checkpoint(self._run, body)
+        self._head, self._saved = made.id, saved(state, made.hash)
         return Snapshot(id=str(self._head), node=node, step=step, state=state, written_as=self._written_as)
 
     def pause(

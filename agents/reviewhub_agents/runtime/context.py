@@ -203,7 +203,9 @@ class Context(Places[S]):
         """The state is as it is to be with `node` as the step to run next; the engine's own end of a step."""
         work = self._work
         work.replay.ended(self.snapshot.step)
-        work.head.arrive(node=node, state=dump(self._state, types=work.states.types), milestone=milestone)
+        work.head.arrive(
+            node=node, state=dump(self._state, types=work.states.types, texts=work.texts), milestone=milestone
+        )
         self._occurrences.clear()
 
     def enter(self) -> None:

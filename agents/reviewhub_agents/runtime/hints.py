@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,21 +13,25 @@ from .state import StateText
 
 @dataclass(frozen=True, kw_only=True)
 class Saved:
-    """The state that stands at the head, and its hash as the hub told it."""
+    """The state that stands at the head: the texts of its fields, and its hash as the hub told it."""
 
-    state: str
+    fields: Mapping[str, str]
     hash: str
 
 
-def hints(before: str, state: str) -> dict[str, Any]:
-    """What changed, by the texts of the fields; nothing when these are not known of both."""
-    old = before.fields if isinstance(before, StateText) else {}
+def saved(state: str, hash_: str) -> Saved | None:
+    """What to remember of a state that was saved; nothing where its fields are not known."""
+    return Saved(fields=state.fields, hash=hash_) if isinstance(state, StateText) and state.fields else None
+
+
+def hints(before: Mapping[str, str], state: str) -> dict[str, Any]:
+    """What changed, by the texts of the fields; nothing when these are not known."""
     new = state.fields if isinstance(state, StateText) else {}
-    if not old or not new:
+    if not new:
         return {}
     unchanged, append, changed = [], {}, {}
     for name, text in new.items():
-        known = old.get(name)
+        known = before.get(name)
         if known == text:
             unchanged.append(name)
         elif known is not None and (more := _added(known, text)) is not None:

@@ -140,7 +140,7 @@ def _checkpoint(
     after: Saved | None = None,
 ) -> dict[str, Any]:
     given: dict[str, Any] = {"parent": _id(parent), "node": node, "step": step}
-    if after is not None and (found := hints(after.state, state)):
+    if after is not None and (found := hints(after.fields, state)):
         given |= found | {"parent_hash": after.hash}
     else:
         tree = canonical.reread(state)

@@ -24,6 +24,7 @@ from reviewhub_agents.exact.values import Refused
 
 from .errors import GraphError, StateError
 from .same import difference
+from .texts import Texts
 
 S = TypeVar("S", bound=BaseModel)
 GivenTypes: TypeAlias = Iterable[type] | Mapping[str, type]
@@ -71,8 +72,12 @@ class StateText(str):
         return read
 
 
-def dump(state: BaseModel, *, types: GivenTypes = ()) -> StateText:
-    """The canonical text of a state. `types` are enums that its annotations do not name, as `load` is given them.
+def dump(state: BaseModel, *, types: GivenTypes = (), texts: Texts | None = None) -> StateText:
+    """The canonical text of a state.
+
+    Args:
+        types: enums that its annotations do not name, as `load` is given them.
+        texts: those of the state before it, if there is one.
 
     Raises:
         StateError: it holds what would not come back as it is; names the path.
@@ -81,7 +86,7 @@ def dump(state: BaseModel, *, types: GivenTypes = ()) -> StateText:
     try:
         packer = Packer(exact.Types(types), fallback=_by_pydantic)
         tree = packer.pack(state.model_dump(warnings=False))
-        fields = _fields(tree) if isinstance(tree, dict) else {}
+        fields = (texts or Texts()).of(tree) if isinstance(tree, dict) else {}
         text = canonical.joined(fields) if isinstance(tree, dict) else canonical.dumps(tree)
     except Refused as refused:
         # Types that pydantic writes as JSON only (`when_used="json"`) are its own affair, if they come back.
@@ -95,15 +100,6 @@ def dump(state: BaseModel, *, types: GivenTypes = ()) -> StateText:
     if changed is not None:
         raise StateError(f"the state cannot be saved: {changed}")
     return StateText(text, fields=fields, seconds=time.monotonic() - begun, read=read)
-
-
-def _fields(tree: dict[str, Any]) -> dict[str, str]:
-    """The texts of the fields of a packed state. Raises BadJson, which names the path in the state."""
-    try:
-        return {name: canonical.dumps(value) for name, value in tree.items()}
-    except canonical.BadJson:
-        canonical.dumps(tree)  # Raises again, and knows in which field.
-        raise
 
 
 def _read_again(state: BaseModel, text: str, types: GivenTypes) -> tuple[BaseModel | None, str | None]:

@@ -18,6 +18,7 @@ from .replay import Replay
 from .resources import Opened
 from .states import StateType
 from .store import Store
+from .texts import Texts
 from .tools import Tool
 from .verifiers import Verifier
 
@@ -41,3 +42,4 @@ class Work(Generic[S]):
     replan: Replan | None = None
     verifiers: Sequence[Verifier] = ()
     children: Mapping[str, Startable] = field(default_factory=dict)
+    texts: Texts = field(default_factory=Texts)
