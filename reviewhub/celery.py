@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_init, worker_ready
+from celery.signals import task_postrun, task_prerun, worker_init, worker_ready
 from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reviewhub.settings")
@@ -92,6 +92,8 @@ app.conf.update(
     worker_send_task_events=False,
     worker_hijack_root_logger=False,
     worker_cancel_long_running_tasks_on_connection_loss=False,
+    # Else it closes the connection to the database before and after each task; see `renew_connections`.
+    CELERY_DB_REUSE_MAX=sys.maxsize,
     timezone="UTC",
     # The schedule lives in memory: a sweep that is due at every start needs no file to remember it.
     beat_scheduler="celery.beat:Scheduler",
@@ -130,6 +132,15 @@ def refuse_unguarded(**_: object) -> None:
         sys.exit(str(error))  # Celery logs what else a receiver raises, and goes on
     finally:
         connection.close()
+
+
+@task_prerun.connect
+@task_postrun.connect
+def renew_connections(**_: object) -> None:
+    """Drops the thread's connections that are broken or old (`CONN_MAX_AGE`), as a request does; others stay open."""
+    from django.db import close_old_connections
+
+    close_old_connections()
 
 
 @worker_ready.connect

@@ -17,7 +17,7 @@ from reviewhub.core import faults
 from reviewhub.core.errors import Conflict, Invalid
 from reviewhub.hosting.drain import this_worker
 from reviewhub.hosting.goodput.meter import Meter, MeteredStore
-from reviewhub.hosting.goodput.shifts import on_shift
+from reviewhub.hosting.goodput.shifts import begin, on_shift
 from reviewhub.hosting.graphs import graph_of
 from reviewhub.hosting.heart import beating
 from reviewhub.hosting.models import Record
@@ -55,22 +55,32 @@ def resume(*, resumption_id: uuid.UUID, owner: str) -> bool:
     """
     if this_worker.is_on:
         return False
-    claimed = claim(resumption_id=resumption_id, owner=owner, seconds=settings.LEASE_SECONDS)
+    with transaction.atomic():
+        claimed = claim(resumption_id=resumption_id, owner=owner, seconds=settings.LEASE_SECONDS)
+        died = _died(claimed)
+        # In the commit of the claim: a death right after it is seen.
+        meter = begin(claimed) if claimed is not None and died < settings.RESUME_ATTEMPTS else None
     if claimed is None:
         return False
     faults.point("resume.after_claim")
     try:
-        died = failures_at(resumption=claimed.resumption, place=str(claimed.branch.head or ""))
-        if died >= settings.RESUME_ATTEMPTS:
+        if meter is None:
             why = "The workers that ran it died again and again."
             stop_trying(claimed=claimed, place="", error=why, failures=died)
         else:
             holding = this_worker.holding(claimed)
-            with on_shift(claimed) as meter, beating(claimed, meter.write), holding:
+            with on_shift(meter), beating(claimed, meter.write), holding:
                 _run(claimed, meter)
     except (Fenced, Conflict) as fenced:
         logger.info("branch %s is not this worker's any more: %s", claimed.branch.pk, fenced)
     return True
+
+
+def _died(claimed: Claimed | None) -> int:
+    """How often workers died of it where it stands; the first attempt has none before it."""
+    if claimed is None or claimed.resumption.attempts == 1:
+        return 0
+    return failures_at(resumption=claimed.resumption, place=str(claimed.branch.head or ""))
 
 
 def _run(claimed: Claimed, meter: Meter) -> None:

@@ -38,8 +38,6 @@ from reviewhub_agents.runtime.store import (
 )
 from reviewhub_agents.runtime.verifiers import Came
 
-from reviewhub.checkpoints.load import load
-from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.checkpoints.queries import head_of, up_to_step
 from reviewhub.core import clock, faults
 from reviewhub.core.actors import Actor
@@ -54,7 +52,7 @@ from reviewhub.gates.mark_steps import mark_steps
 from reviewhub.gates.outcome import outcome_and_begin
 from reviewhub.gates.pause import pause
 from reviewhub.gates.plan import plan
-from reviewhub.gates.present import calls_out, pause_out
+from reviewhub.gates.present import pause_out
 from reviewhub.gates.present_plans import plan_out
 from reviewhub.gates.present_runs import child_out
 from reviewhub.gates.progress import progress
@@ -65,8 +63,9 @@ from reviewhub.gates.wait_for import wait_for
 from reviewhub.hosting.declare import declare
 from reviewhub.hosting.drain import this_worker
 from reviewhub.hosting.keep_record import keep_record
+from reviewhub.hosting.ledger import ledger_since, places_since, snapshot_of
 from reviewhub.hosting.outlast import outlast
-from reviewhub.hosting.queries import calls_since, record_of, records_since
+from reviewhub.hosting.queries import record_of
 from reviewhub.plans.queries import in_force
 from reviewhub.resumptions.claim import Claimed
 from reviewhub.resumptions.complete import complete
@@ -97,7 +96,7 @@ class BranchStore:
         head = head_of(self._branch)
         if head is None:
             return Loaded(input=self._run.input, snapshot=None)
-        return Loaded(input=self._run.input, snapshot=_snapshot(head))
+        return Loaded(input=self._run.input, snapshot=snapshot_of(head))
 
     def declare(self, declaration: Declaration) -> None:
         """Says what the states are that are saved from now on."""
@@ -236,17 +235,17 @@ class BranchStore:
 
     def ledger(self, since: int) -> Ledger:
         """What this branch recorded at places of step `since` and later."""
-        records = {
-            row.key: messages.kept_of(row.value) for row in records_since(branch=self._branch, step=since)
-        }
-        calls = calls_out(calls_since(branch=self._branch, step=since))
-        return Ledger(records=records, calls={call.call_id: messages.call_of(call) for call in calls})
+        return ledger_since(branch=self._branch, step=since)
+
+    def places(self, since: int) -> set[str]:
+        """Where something was recorded, without reading what it is."""
+        return places_since(branch=self._branch, step=since)
 
     @setting_aside()
     def nearest(self, step: int) -> Snapshot | None:
         """The newest snapshot of this branch that is not after `step`."""
         found = up_to_step(self._branch, step)
-        return None if found is None else _snapshot(found)
+        return None if found is None else snapshot_of(found)
 
     def now(self) -> datetime:
         """By the database's clock, as all timers are."""
@@ -377,18 +376,6 @@ def _permit(taken: Consumed | None) -> Permit | None:
     if taken is None:
         return None
     return Permit(arguments=taken.arguments, idempotency_key=taken.idempotency_key, attempt=taken.attempt)
-
-
-def _snapshot(row: Checkpoint) -> Snapshot:
-    """A checkpoint with its state, whose hash is checked."""
-    schema = row.state_schema
-    return Snapshot(
-        id=str(row.pk),
-        node=row.node,
-        step=row.step,
-        state=load(row),
-        written_as=WrittenAs(name=schema.name, version=schema.version) if schema else None,
-    )
 
 
 @contextmanager

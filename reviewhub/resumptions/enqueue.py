@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Q
 
 from reviewhub.core.clock import now
-from reviewhub.core.rows import one_or_none
 from reviewhub.core.transitions import move
 from reviewhub.resumptions.models import Resumption
 from reviewhub.resumptions.nudge import nudge_after_commit
-from reviewhub.resumptions.states import RESUMPTION_EDGES
+from reviewhub.resumptions.states import OPEN, RESUMPTION_EDGES
 from reviewhub.runs.models import Branch
 from reviewhub.runs.states import BRANCH_EDGES, BranchState
 from reviewhub.toolcalls.models import Pause
@@ -44,11 +44,10 @@ def enqueue(
     if kind not in KINDS:
         raise ValueError(f"unknown kind of waking {kind!r}")
     version = Pause.objects.values_list("version", flat=True).get(pk=pause.pk) if pause else 0
-    if pause is not None:
-        found = one_or_none(Resumption.objects.filter(pause=pause, pause_version=version))
-        if found is not None:
-            return found
-    for older in Resumption.objects.open().filter(branch=branch):
+    found = _found(branch, pause, version)
+    if found and pause is not None and (found[0].pause_id, found[0].pause_version) == (pause.pk, version):
+        return found[0]
+    for older in found:
         move(older, to="abandoned", table=RESUMPTION_EDGES, ended_at=now(), lease_until=None)
     row = Resumption.objects.create(
         workspace_id=branch.workspace_id,
@@ -64,3 +63,12 @@ def enqueue(
     if kind == "hosted" and due_at is None:
         nudge_after_commit(row)
     return row
+
+
+def _found(branch: Branch, pause: Pause | None, version: int) -> list[Resumption]:
+    """The row of this settlement, first if there is one, and those of the branch that are open; in one read."""
+    open_ = Q(branch=branch, state__in=OPEN)
+    if pause is None:
+        return list(Resumption.objects.filter(open_))
+    rows = Resumption.objects.filter(Q(pause=pause, pause_version=version) | open_)
+    return sorted(rows, key=lambda row: (row.pause_id, row.pause_version) != (pause.pk, version))

@@ -10,7 +10,7 @@ from django.db.models import Q
 from reviewhub.accounts.models import Workspace
 from reviewhub.core.ids import uuid7
 from reviewhub.core.transitions import Stateful
-from reviewhub.resumptions.states import ResumptionState
+from reviewhub.resumptions.states import OPEN, ResumptionState
 from reviewhub.runs.models import Branch
 from reviewhub.toolcalls.models import Pause
 
@@ -20,7 +20,7 @@ class ResumptionRows(models.QuerySet["Resumption"]):
 
     def open(self) -> Self:
         """Those that still have to wake somebody, or are doing so; a branch has at most one."""
-        return self.filter(state__in=[ResumptionState.QUEUED, ResumptionState.CLAIMED])
+        return self.filter(state__in=OPEN)
 
 
 class Resumption(Stateful):

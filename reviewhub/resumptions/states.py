@@ -15,6 +15,8 @@ class ResumptionState(TextChoices):
     ABANDONED = "abandoned"
 
 
+OPEN = (ResumptionState.QUEUED, ResumptionState.CLAIMED)
+"""It still has to wake somebody, or is doing so."""
 RESUMPTION_EDGES: Edges = {
     "queued": frozenset({"claimed", "done", "abandoned"}),
     "claimed": frozenset({"queued", "done", "failed", "abandoned"}),

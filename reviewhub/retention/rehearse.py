@@ -143,6 +143,10 @@ class _Kept:
         """Not asked for: what was done and is not asked for again is found when the branch is resumed."""
         return Ledger()
 
+    def places(self, since: int) -> set[str]:
+        """Nor these."""
+        return set()
+
     def nearest(self, step: int) -> Snapshot | None:
         """Only the head is looked at."""
 

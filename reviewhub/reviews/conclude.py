@@ -85,7 +85,7 @@ def conclude(
         claimed_by=None,
         claimed_until=None,
     )
-    settled = settle(locked=locked, answer=answer, **call_fields)
+    settled = settle(locked=locked, answer=answer, at=at, **call_fields)
     record(
         "request.decided",
         workspace_id=request.workspace_id,

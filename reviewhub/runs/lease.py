@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -17,9 +18,10 @@ from reviewhub.core import clock
 from reviewhub.core.clock import DbNow
 from reviewhub.core.errors import Conflict, NotFound
 from reviewhub.core.rows import one_or_none
+from reviewhub.core.transitions import move
 from reviewhub.runs import fence
 from reviewhub.runs.models import Branch
-from reviewhub.runs.states import OPEN_BRANCH
+from reviewhub.runs.states import BRANCH_EDGES, OPEN_BRANCH, BranchState
 
 MAX_OWNER = 120
 
@@ -62,6 +64,33 @@ def claim(*, branch_id: uuid.UUID, owner: str, seconds: int) -> Branch:
         until = time_text(branch.lease_until) if branch.lease_until else None
         raise BranchHeld(owner=branch.lease_owner, lease_until=until)
     return branch
+
+
+def take(*, branch: Branch, owner: str, seconds: int, at: datetime) -> None:
+    """The same for a branch that the caller's transaction has locked, in one statement; what resumes runs from now on.
+
+    Args:
+        branch: as it is stored; it knows the new epoch and lease afterwards.
+        at: by the database's clock, read since the branch was locked.
+
+    Raises:
+        BranchHeld, fence.Superseded, fence.RunEnded: as `claim`.
+    """
+    fence.check_open(branch)
+    if branch.lease_until is not None and branch.lease_until > at:
+        raise BranchHeld(owner=branch.lease_owner, lease_until=time_text(branch.lease_until))
+    fields: dict[str, Any] = {
+        "epoch": branch.epoch + 1,
+        "lease_owner": owner[:MAX_OWNER],
+        "lease_until": at + timedelta(seconds=seconds),
+        "heartbeat_at": at,
+    }
+    if branch.state == BranchState.RESUMING:
+        move(branch, to=BranchState.RUNNING, table=BRANCH_EDGES, **fields)
+        return
+    Branch.objects.filter(pk=branch.pk).update(**fields)
+    for name, value in fields.items():
+        setattr(branch, name, value)
 
 
 def renew(*, branch_id: uuid.UUID, epoch: int, seconds: int) -> datetime:

@@ -42,18 +42,19 @@ class Settled:
     pause_settled: bool
 
 
-def settle(*, locked: Locked, answer: Answer, **call_fields: Any) -> Settled:
+def settle(*, locked: Locked, answer: Answer, at: datetime | None = None, **call_fields: Any) -> Settled:
     """Gives a locked call its answer.
 
     Args:
         locked: the call with its pause and branch, all locked.
+        at: when that is, by the database's clock; now when left out.
         call_fields: further columns of the call that change with its state (a result, an end).
 
     Raises:
         IllegalTransition, StaleState: the call cannot be answered (any more).
     """
     call = locked.call
-    now = clock.now()
+    now = at or clock.now()
     if answer.to == CallState.ALLOWED and locked.branch.state not in OPEN_BRANCH:
         # Nobody goes on with a branch that ended: the call did not happen, and will not.
         answer = replace(answer, to=CallState.SKIPPED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from reviewhub.resumptions.claim import Claimed
 from reviewhub.resumptions.models import Resumption
 from reviewhub.runs.models import Branch
 
+HELD = Claimed(resumption=Resumption(), branch=Branch(), at=datetime(2026, 1, 1, tzinfo=UTC))
 BROKEN = [OperationalError("away"), InterfaceError("closed"), OSError("no socket"), ValueError("a bug")]
 
 
@@ -35,7 +37,7 @@ def test_b15_a_heart_beats_on_after_an_error(
             on.set()
 
     monkeypatch.setattr(heart, "renew", lambda **given: beat("renew"))
-    with heart.beating(Claimed(resumption=Resumption(), branch=Branch()), lambda: beat("seen")):
+    with heart.beating(HELD, lambda: beat("seen")):
         assert on.wait(10), beats
 
 
@@ -82,7 +84,7 @@ def test_b15_a_heart_tries_again_soon_and_then_beats_as_before(
 
     monkeypatch.setattr(heart, "renew", beat)
     if where == "hosted":
-        heart._beat(Claimed(resumption=Resumption(), branch=Branch()), lambda: None, waits)  # type: ignore[arg-type]
+        heart._beat(HELD, lambda: None, waits)  # type: ignore[arg-type]
     else:
         poll._beat(beat, waits)  # type: ignore[arg-type]
     first, second, soon, later, last = waits.said
@@ -100,5 +102,5 @@ def test_b15_figures_that_cannot_be_written_hurry_no_heartbeat(
         raise OperationalError("away")
 
     monkeypatch.setattr(heart, "renew", lambda **given: None)
-    heart._beat(Claimed(resumption=Resumption(), branch=Branch()), seen, waits)  # type: ignore[arg-type]
+    heart._beat(HELD, seen, waits)  # type: ignore[arg-type]
     assert waits.said == [20, 20, 20, 20]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from types import SimpleNamespace
+
 import pytest
+from celery.fixups.django import DjangoWorkerFixup
 from django.db import connection
 
 from reviewhub.audit.refuse_unguarded import Unguarded, refuse_unguarded
 from reviewhub.audit.testing import unguarded
-from reviewhub.celery import SWEEPS, app
+from reviewhub.celery import SWEEPS, app, renew_connections
 
 
 def test_every_sweep_is_a_task() -> None:
@@ -25,6 +29,22 @@ def test_a_run_whose_worker_died_is_handed_out_within_a_second_after_its_lease()
     entry = app.conf.beat_schedule["reviewhub.hosting.tasks.hand_out"]
     assert entry["schedule"] <= 1
     assert entry["options"]["expires"] >= 10, "a broker that is slow for a moment loses no sweep"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_task_finds_the_connection_of_the_one_before_unless_it_is_old_or_broken() -> None:
+    around, task = DjangoWorkerFixup(app), SimpleNamespace(request=SimpleNamespace(is_eager=False))
+    connection.ensure_connection()
+    before = connection.connection
+    connection.close_at = None
+    for _ in range(3):
+        around.on_task_prerun(task)
+        renew_connections()
+        around.on_task_postrun(task)
+        assert connection.connection is before
+    connection.close_at = time.monotonic() - 1
+    renew_connections()
+    assert connection.connection is None
 
 
 @pytest.mark.django_db(transaction=True)

@@ -169,6 +169,10 @@ class HttpStore:
         calls = _newer(self._calls(), since, lambda call: call.call_id)
         return Ledger(records=records, calls={call.call_id: messages.call_of(call) for call in calls})
 
+    def places(self, since: int) -> set[str]:
+        """Where that was."""
+        return self.ledger(since).places()
+
     def _records(self) -> Iterator[wire.RecordOut]:
         cursor: str | None = None
         while cursor != "":

@@ -18,7 +18,7 @@ from .heads import END, Head
 from .loop import Engine, Loop, alone
 from .replay import Replay
 from .resources import Opened
-from .store import Ledger, Snapshot, Store
+from .store import Snapshot, Store
 from .work import Work
 
 S = TypeVar("S", bound=BaseModel)
@@ -38,9 +38,9 @@ def run(graph: Graph[S], store: Store) -> Ending:
         Exception: whatever a step raised; the branch stays at its last snapshot.
     """
     try:
-        snapshot, ledger = _beginning(graph, store)
+        snapshot, places = _beginning(graph, store)
         with ExitStack() as stack:
-            work = begin(graph, store, snapshot, ledger, stack)
+            work = begin(graph, store, snapshot, places, stack)
             last = go_through(graph, work)
         Context(work, last).finish(canonical.dumps(graph.result(last)))
     except Paused:
@@ -51,8 +51,8 @@ def run(graph: Graph[S], store: Store) -> Ending:
     return "finished"
 
 
-def begin(graph: Graph[S], store: Store, snapshot: Snapshot, ledger: Ledger, stack: ExitStack) -> Work[S]:
-    """What a process needs to go on from a snapshot; `stack` closes it."""
+def begin(graph: Graph[S], store: Store, snapshot: Snapshot, places: set[str], stack: ExitStack) -> Work[S]:
+    """What a process needs to go on from a snapshot after which these places were recorded; `stack` closes it."""
     loop = stack.enter_context(Loop())
     resources = stack.enter_context(Opened(graph.resources, loop))
     head = Head(
@@ -69,7 +69,7 @@ def begin(graph: Graph[S], store: Store, snapshot: Snapshot, ledger: Ledger, sta
         model=graph.model,
         store=store,
         head=stack.enter_context(head),
-        replay=Replay(ledger),
+        replay=Replay(places),
         calls=Calls(store, graph.tools, resources, loop),
         resources=resources,
         loop=loop,
@@ -86,8 +86,8 @@ def go_through(graph: Graph[S], work: Work[S], *, until: int | None = None) -> S
     return graph.states.taken(work.head.at.state, work.head.at.written_as)
 
 
-def _beginning(graph: Graph[S], store: Store) -> tuple[Snapshot, Ledger]:
-    """What was saved last and recorded since; the first state of a run that has none."""
+def _beginning(graph: Graph[S], store: Store) -> tuple[Snapshot, set[str]]:
+    """What was saved last and where something was recorded since; the first state of a run that has none."""
     loaded = store.load()
     if loaded.snapshot is not None:
         graph.states.check(loaded.snapshot.written_as)
@@ -95,8 +95,8 @@ def _beginning(graph: Graph[S], store: Store) -> tuple[Snapshot, Ledger]:
     if declaration is not None:
         store.declare(declaration)
     if loaded.snapshot is None:
-        return _first(graph, store, loaded.input), Ledger()
-    return loaded.snapshot, store.ledger(loaded.snapshot.step)
+        return _first(graph, store, loaded.input), set()
+    return loaded.snapshot, store.places(loaded.snapshot.step)
 
 
 def _first(graph: Graph[S], store: Store, given: str) -> Snapshot:

@@ -164,6 +164,10 @@ class MemoryStore:
             calls={key: call for key, call in calls.items() if step_of(key) >= since},
         )
 
+    def places(self, since: int) -> set[str]:
+        """Where something was recorded since a step."""
+        return self.ledger(since).places()
+
     def nearest(self, step: int) -> Snapshot | None:
         """The newest snapshot that is not after a step."""
         return next((one for one in reversed(self.snapshots) if one.step <= step), None)

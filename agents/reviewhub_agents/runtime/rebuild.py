@@ -53,7 +53,7 @@ def rebuild(graph: Graph[S], store: Store, step: int) -> S:
         raise ReplayDiverged(f"no snapshot leads to step {step}")
     ledger = store.ledger(snapshot.step)
     with ExitStack() as stack:
-        work = begin(graph, Past(ledger), snapshot, ledger, stack)
+        work = begin(graph, Past(ledger), snapshot, ledger.places(), stack)
         try:
             state = go_through(graph, work, until=step)
         except Paused as paused:
@@ -126,6 +126,10 @@ class Past:
     def ledger(self, since: int) -> Ledger:
         """What is known."""
         return self._ledger
+
+    def places(self, since: int) -> set[str]:
+        """Of what is known."""
+        return self._ledger.places()
 
     def nearest(self, step: int) -> Snapshot | None:
         """Nobody looks further back from here."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .errors import ReplayDiverged
-from .store import Ledger
 
 SHOWN = 5
 LONGEST = 19
@@ -12,11 +11,13 @@ LONGEST = 19
 class Replay:
     """The places that were recorded after the snapshot a process starts from, and which of them were met again."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        """Made by the engine from `Store.ledger`."""
+    def __init__(self, places: set[str]) -> None:
+        """Made by the engine from `Store.places`."""
         self._left: dict[int, set[str]] = {}
         # The events of steps are written by the engine itself, and compared when it comes by.
-        for key in ledger.places() - {one for one in ledger.records if one.endswith("/end")}:
+        for key in places:
+            if key.endswith("/end"):
+                continue
             self._left.setdefault(step_of(key), set()).add(key)
 
     @property

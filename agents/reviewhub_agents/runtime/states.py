@@ -83,6 +83,10 @@ class StateType(Generic[S]):
 
     def declaration(self) -> Declaration | None:
         """What the hub is to be told; None without a version."""
+        return self._declaration
+
+    @cached_property
+    def _declaration(self) -> Declaration | None:
         known = self.written_as
         return None if known is None else Declaration(written_as=known, schema=canonical.dumps(self.schema))
 

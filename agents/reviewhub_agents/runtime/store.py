@@ -7,7 +7,7 @@ the branch any more; outcomes and progress are taken all the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -157,8 +157,13 @@ class Ledger:
     calls: Mapping[str, Call] = field(default_factory=dict)
 
     def places(self) -> set[str]:
-        """The places in the agent's code: the calls of one pause share theirs."""
-        return {*self.records, *(key.rpartition(".")[0] for key in self.calls)}
+        """The places in the agent's code."""
+        return places_of(self.records, self.calls)
+
+
+def places_of(records: Iterable[str], calls: Iterable[str]) -> set[str]:
+    """The places in the agent's code, by the keys of records and calls: the calls of one pause share theirs."""
+    return {*records, *(key.rpartition(".")[0] for key in calls)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,6 +299,9 @@ class Store(Protocol):
 
     def ledger(self, since: int) -> Ledger:
         """What this branch recorded at places of step `since` and later, as it stands now."""
+
+    def places(self, since: int) -> set[str]:
+        """The places of that ledger, for who need not know what is there."""
 
     def nearest(self, step: int) -> Snapshot | None:
         """The newest snapshot on the way to the head that is not after `step`; None when there is none."""

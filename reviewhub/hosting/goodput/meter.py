@@ -154,6 +154,11 @@ class MeteredStore(BranchStore):
         with self._meter.timing(Seen.LOAD):
             return super().ledger(since)
 
+    def places(self, since: int) -> set[str]:
+        """Measured as recovery."""
+        with self._meter.timing(Seen.LOAD):
+            return super().places(since)
+
     def finish(self, *, result: str, call: str | None = None) -> None:
         """Measured as ledger: the last thing that is written."""
         with self._meter.timing(Seen.LEDGER):

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
-from django.db import transaction
 from django.db.models import Max
 
 from reviewhub.checkpoints.models import Checkpoint
@@ -25,11 +24,10 @@ TIMES = ("useful", "replay", "recovery", "saving", "ledger")
 
 
 @contextmanager
-def on_shift(claimed: Claimed) -> Iterator[Meter]:
-    """A shift with the claimed branch. A process that dies in it leaves it open."""
-    meter = _begin(claimed)
+def on_shift(meter: Meter) -> Iterator[None]:
+    """Around what is done in a shift that began. A process that dies in it leaves it open."""
     try:
-        yield meter
+        yield
     except Exception:
         meter.failed = True
         _end(meter)
@@ -52,11 +50,9 @@ def _whole(name: str, value: float) -> int:
     return round(value * MICRO) if name in TIMES else int(value)
 
 
-@transaction.atomic
-def _begin(claimed: Claimed) -> Meter:
-    """The row is there before anything runs, so that a death right after it is seen."""
-    branch, waking = claimed.branch, claimed.resumption
-    now = clock.now()
+def begin(claimed: Claimed) -> Meter:
+    """A shift with a branch, in the transaction that claims it: the row is there before anything runs."""
+    branch, waking, now = claimed.branch, claimed.resumption, claimed.at
     last = Shift.objects.filter(branch=branch).order_by("-id").first()
     lost_at = _close_lost(last) if last is not None and last.ended_at is None else None
     # A waking that failed is due later: that pause is recovery, what comes after it is the queue.
