@@ -88,11 +88,12 @@ class Report:
             begin = "the beginning" if not self.anchor else f"seal {self.anchor}, which is not in it"
             what = (
                 f"All {self.events} events{erased} from position {self.first} to {self.last} are there, in their order"
-                f" and unchanged, in {self.seals} seals after {begin}."
+                f" and unchanged, in {_many(self.seals, 'seal')} after {begin}."
             )
         else:
             what = (
-                f"{self.events} chosen events{erased} stand unchanged in the sealed record, in {self.seals} seals."
+                f"{_many(self.events, 'chosen event')}{erased} unchanged in the sealed record,"
+                f" in {_many(self.seals, 'seal')}."
                 " That no other event fits the choice is not shown."
             )
         when = f" Sealed from {self.times[0]} to {self.times[-1]}." if self.times else ""
@@ -109,6 +110,10 @@ class Report:
         if self.missing:
             said += f"; {self.missing} are not kept any more"
         return f"{said}."
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def verify_bundle(lines: Callable[[], Iterable[bytes]], keys: Sequence[str]) -> Report:

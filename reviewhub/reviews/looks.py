@@ -106,6 +106,22 @@ def follow_ups_of(row: PostReview) -> list[FollowUp]:
     return list(row.follow_ups.select_related("to__person", "branch").order_by("created_at", "id"))
 
 
+@dataclass(frozen=True)
+class Followed:
+    """The flags that something followed which is still open, and those of which all is closed."""
+
+    open: frozenset[uuid.UUID]
+    closed: frozenset[uuid.UUID]
+
+
+def followed(rows: list[PostReview]) -> Followed:
+    """What followed these, of those that are flags."""
+    flagged = [row.pk for row in rows if row.state == PostReviewState.FLAGGED]
+    found = list(FollowUp.objects.filter(post_review_id__in=flagged).values_list("post_review_id", "state"))
+    is_open = frozenset(pk for pk, state in found if state == FollowUpState.OPEN)
+    return Followed(open=is_open, closed=frozenset(pk for pk, _ in found) - is_open)
+
+
 def handed_to(scope: Scope, member_id: uuid.UUID) -> QuerySet[FollowUp]:
     """Open follow-ups that were handed on to this member and that they may still see to, the worst first,
     then the oldest."""
@@ -165,12 +181,12 @@ def suggested_rules(workspace_id: uuid.UUID) -> list[FollowUp]:
     return list(rows.select_related("post_review").order_by("id")[:100])
 
 
-def tally(scope: Scope) -> Tally:
-    """How many wait for a look, and what was found of the others."""
-    rows = looks_visible(scope).order_by()
+def tally(scope: Scope, filters: LookFilters) -> Tally:
+    """How many wait for a look, and what was found of the others; of the agent and tool that are asked for."""
 
     def count(state: str) -> str:
-        return _counted(rows.filter(state=state)[: COUNTED + 1].count())
+        rows = _narrowed(scope, LookFilters(state=state, agent=filters.agent, tool=filters.tool)).order_by()
+        return _counted(rows[: COUNTED + 1].count())
 
     return Tally(*(count(state) for state in ("drawn", "fine", "flagged", "skipped")))
 

@@ -48,7 +48,7 @@ def sampled(*, call_id: uuid.UUID, percent: int, risk: str, failed: bool, becaus
         return None
     twice = f", twice its share for {risk} risk" if share != percent else ""
     return Draw(
-        because=f"{because} Drawn: number {number} is among the first {share} of {OF}{twice}.",
+        because=f"{because} Number {number} is among the first {share} of {OF}{twice}.",
         percent=share,
         number=number,
     )

@@ -122,7 +122,7 @@ def follow_up(request: HttpRequest, caller: MemberCaller, row: PostReview) -> Ht
     tree: dict[str, Any] = {"kind": kind}
     if note := text_in(request, "note"):
         tree["note"] = note
-    if form := _form_of_branch(caller, row, {"follow_up": kind, "note": note}):
+    if form := _form_of_branch(caller, row, {"follow_up": kind, "note": note or row.note}):
         return redirect(form)
     if kind == "escalate":
         tree["to"] = request.POST.get("to", "")

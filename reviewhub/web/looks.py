@@ -19,7 +19,15 @@ from reviewhub.checkpoints.models import Checkpoint
 from reviewhub.core.errors import NotFound
 from reviewhub.core.rows import one_or_none
 from reviewhub.reviews.follow_up import may_take_over
-from reviewhub.reviews.looks import LookFilters, follow_ups_of, look_at, looks, own_verdicts, tally
+from reviewhub.reviews.looks import (
+    LookFilters,
+    follow_ups_of,
+    followed,
+    look_at,
+    looks,
+    own_verdicts,
+    tally,
+)
 from reviewhub.reviews.models import FollowUp, PostReview
 from reviewhub.reviews.states import PostReviewState
 from reviewhub.reviews.targets import post_review_target, run_target
@@ -114,7 +122,8 @@ def look_page(
         "after": calls[place + 1] if 0 <= place < len(calls) - 1 else None,
         "more": urlencode({"cursor": found.next}) if found.next else "",
         "is_first_page": not cursor,
-        "tally": tally(scope),
+        "tally": tally(scope, filters),
+        "followed": followed(found.rows),
         "agents": list(agents_of(scope).order_by("name").values_list("name", flat=True)[:200]),
         "tools": list(tools_of(scope).order_by("name").values_list("name", flat=True).distinct()[:200]),
         "last": _last(caller, request.GET.getlist("last")[:MOST]),

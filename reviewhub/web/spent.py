@@ -46,5 +46,7 @@ def spent_of(run: Run, branches: Sequence[Branch]) -> Spent:
 
 def _time(seconds: float) -> str:
     whole = int(seconds)
+    if 0 < seconds < 1:
+        return "less than 1 s"
     hours, minutes = divmod(whole // 60, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {whole % 60} s"

@@ -92,7 +92,7 @@ def test_a_sample_of_what_a_rule_observes_is_drawn_when_it_ends(
     assert drawn == [(0, 0), (1, 2), (3, 4)]
     row = PostReview.objects.earliest("id")
     assert (row.percent, row.number, row.rank, row.risk) == (10, 9, 0, "low")
-    assert row.drawn_because.endswith("Drawn: number 9 is among the first 10 of 100.")
+    assert row.drawn_because.endswith("Number 9 is among the first 10 of 100.")
     assert Event.objects.filter(kind="post_review.drawn").count() == 4
 
 

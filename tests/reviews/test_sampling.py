@@ -36,7 +36,7 @@ def test_a_number_below_the_share_is_drawn_and_the_words_say_so() -> None:
     found = draw(10, number=9)
     assert found is not None
     assert (found.percent, found.number) == (10, 9)
-    assert found.because == f"{SAID} Drawn: number 9 is among the first 10 of 100."
+    assert found.because == f"{SAID} Number 9 is among the first 10 of 100."
     twice = draw(10, "medium", number=19)
     assert twice is not None and "first 20 of 100, twice its share for medium risk." in twice.because
     assert draw(10, "medium", number=20) is None

@@ -293,6 +293,20 @@ def test_links_and_forms_keep_the_page_of_the_list(cast: Cast, as_: As) -> None:
     assert f"cursor={cursor}" in send(carol, made[50], verdict="fine", cursor=cursor).headers["Location"]
 
 
+def test_counts_are_of_the_filter_and_flags_say_whether_something_followed(
+    cast: Cast, rows: list[PostReview], as_: As
+) -> None:
+    carol = as_(cast.carol)
+    assert "(3) Post-review" in text(carol, f"{PAGE}?tool=payments.refund_order")
+    assert "(3) Post-review" not in text(carol, f"{PAGE}?tool=other")
+    send(carol, rows[0], verdict="flagged", severity="low", follow_up="escalate", to=str(cast.bob.pk))
+    send(carol, rows[1], verdict="flagged", severity="low")
+    assert text(carol, f"{PAGE}?show=flagged").count("follow-up open") == 1
+    as_(cast.bob).post(f"{PAGE}/follow-ups/{FollowUp.objects.get().pk}/close", {})
+    page = text(carol, f"{PAGE}?show=flagged")
+    assert "follow-up open" not in page and page.count("followed up") == 1
+
+
 def test_the_queries_of_the_page_do_not_depend_on_its_rows(
     cast: Cast, rows: list[PostReview], as_: As
 ) -> None:
@@ -351,7 +365,7 @@ def test_a_corrective_branch_is_made_in_the_form_with_a_changed_state(cast: Cast
     assert load(made.branch.checkpoints.get()) == '{"n":7}'
     assert f"post-review/{call}/follow-up" in text(bob, f"{PAGE}/{call}")
     again = send(bob, row, "follow-up", follow_up="fork", note="")
-    assert again.headers["Location"] == f"{to}?look={call}&reason="
+    assert again.headers["Location"] == f"{to}?look={call}&reason=Wrong+%3Cn%3E", "what the flag says"
     for odd in ("x", str(uuid.uuid4())):
         assert bob.get(f"{to}?look={odd}").status_code == 404
 
