@@ -25,6 +25,7 @@ LEFT_TO_THE_CALLER = {
     "toolcalls/settle.py": "its callers record the decision or the outcome that settles the call",
     "gates/wake.py": "`runs.halt.lift` records that the branch goes on",
     "resumptions/enqueue.py": "part of the decision that wakes the branch",
+    "runs/lease.py": "a worker's lease: the run's own events tell what came of it",
     "resumptions/claim.py": "a worker's lease: the run's own events tell what came of it",
     "resumptions/put_back.py": "a worker's lease ends; nothing happened to the run",
     "resumptions/give_up.py": "its caller records why",

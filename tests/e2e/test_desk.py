@@ -102,6 +102,7 @@ def test_control_enter_sends_only_what_somebody_is_at(cast: Cast, agent: AgentHt
     page.keyboard.press("a")
     page.wait_for_url("**mode=approve*")
     expect(page.locator("#n1")).to_be_focused()
+    page.wait_for_load_state()
     page.keyboard.press("Control+Enter")
     page.wait_for_selector("#outcome")
     assert state(row) == "approved"
@@ -309,6 +310,7 @@ def test_a_approves_the_ticked_rows_or_says_why_not(cast: Cast, agent: AgentHttp
     page.keyboard.press("a")
     page.wait_for_url("**/queue/bulk")
     expect(page.locator("#n1")).to_be_focused()
+    page.wait_for_load_state()
     page.keyboard.press("Control+Enter")
     expect(page.locator("h1")).to_have_text("1 of 1 decided")
 
@@ -420,6 +422,7 @@ def test_an_edit_is_sent_from_the_keyboard_at_any_size(
     page.get_by_label("amount").fill("9.00")
     page.keyboard.press("Control+Enter")
     expect(page.locator("[name=back]:visible")).to_be_focused()
+    page.wait_for_load_state()
     page.keyboard.press("Control+Enter")
     page.wait_for_selector("#outcome")
     assert Decision.objects.get(request_id=row.pk).type == "edit"

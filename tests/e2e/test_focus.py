@@ -69,6 +69,7 @@ def test_a_message_has_the_focus_and_letters_work_as_before(
     page.click("#handing button >> text=Put off")
     page.wait_for_url("**/queue*")
     expect(page.locator(".banner--ok")).to_be_focused()
+    page.wait_for_load_state()
     page.keyboard.press("j")
     expect(page.locator(f"#rq-{other.number} .row__link")).to_be_focused()
 

@@ -46,8 +46,10 @@ def test_letters_at_the_last_question_are_shortcuts_where_nothing_is_written(
     row = once(ask(agent))
     page = visit(cast.bob, f"/northwind/requests/{row.number}?mode=approve")
     expect(page.locator("#n1")).to_be_focused()
+    page.wait_for_load_state()
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("button", name="Go back")).to_be_focused()
+    page.wait_for_load_state()
     page.keyboard.press("u")
     page.wait_for_url("**/queue*")
 
@@ -187,6 +189,7 @@ def test_the_queue_is_as_it_was_after_deciding_together_and_putting_off(
     page.wait_for_url(f"**/requests/{made[1].number}")
     page.keyboard.press("p")
     expect(page.locator("#sn-m")).to_be_focused()
+    page.wait_for_load_state()
     page.keyboard.press("Control+Enter")
     page.wait_for_url("**/queue?*free=1*")
     assert "team=Support" in page.url
@@ -238,6 +241,7 @@ def test_the_form_is_sent_as_soon_as_its_field_has_the_focus(
     row = ask(agent)
     page = visit(cast.bob, f"/northwind/requests/{row.number}?mode=approve")
     expect(page.locator("#n1")).to_be_focused()
+    page.wait_for_load_state()
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("button", name="Go back")).to_be_focused()
 

@@ -19,6 +19,7 @@ from reviewhub.reviews.models import ReviewRequest
 from reviewhub.runs.models import Run
 from reviewhub.toolcalls.models import Grant, ToolCall
 from reviewhub.tools.models import Tool
+from reviewhub.tools.take_effect import take_effect
 from tests.cast import ALICE, Cast
 from tests.driver import AgentHttp, PersonHttp, Reply, agent_of, call
 from tests.racing import together
@@ -36,6 +37,12 @@ def published(cast: Cast, **layers: Any) -> None:
         base=current_number(cast.workspace.pk),
         actor=ALICE,
     )
+
+
+def repeatable(agent: AgentHttp) -> None:
+    """The agent says that a refund may be repeated, and an admin takes its word."""
+    agent.put("/tools/refund", {"effect": "idempotent"}).ok()
+    take_effect(tool=Tool.objects.get(agent__name="Support agent", name="refund"), actor=ALICE)
 
 
 @shared
@@ -198,7 +205,7 @@ def test_an_edit_is_weighed_again(agent: AgentHttp, bob: PersonHttp, cast: Cast)
 
 @pytest.mark.django_db
 def test_a_failed_call_that_may_be_repeated_is_weighed_again(agent: AgentHttp, cast: Cast) -> None:
-    agent.put("/tools/refund", {"effect": "idempotent"}).ok()
+    repeatable(agent)
     published(cast, limits=[SUM])
     one = refund(agent, 400)
     agent.consume(one).ok()
@@ -301,7 +308,7 @@ STRICTER = [
 def test_policy_is_asked_again_before_another_attempt(
     agent: AgentHttp, bob: PersonHttp, cast: Cast, how: str, by_now: str, state: str, kept: int
 ) -> None:
-    agent.put("/tools/refund", {"effect": "idempotent"}).ok()
+    repeatable(agent)
     published(cast, limits=[SUM])
     one = refund(agent, 400)
     end(agent, bob, one, how)
@@ -322,7 +329,7 @@ def test_policy_is_asked_again_before_another_attempt(
 
 @pytest.mark.django_db
 def test_another_attempt_counts_from_when_it_starts(agent: AgentHttp, bob: PersonHttp, cast: Cast) -> None:
-    agent.put("/tools/refund", {"effect": "idempotent"}).ok()
+    repeatable(agent)
     published(cast, limits=[SUM])
     one = refund(agent, 400)
     agent.consume(one).ok()
