@@ -419,6 +419,8 @@
     window.htmx.ajax("POST", `${row.dataset.href}/claim`, { source: body, swap: "none", values })
       .then(() => tell($(".claim", row) ? `Claimed by ${$(".claim > span:last-child", row).textContent}` : "Not claimed"));
   };
+  // A form's buttons may stand outside of it, as in a phone's bar; what nobody sees is not pressed.
+  const seen = (target) => [...target.elements].filter((one) => one.getClientRects().length);
   document.addEventListener("keydown", (event) => {
     const key = event.key;
     if ((event.ctrlKey || event.metaKey) && key.toLowerCase() === "k") { event.preventDefault(); open("find"); return; }
@@ -427,9 +429,9 @@
       // On a link they are the browser's own, which opens it beside.
       if (event.target.closest("a[href]")) return;
       const target = event.target.form || (touched ? form || opened : null);
-      const button = target && ($("[data-send]", target) || (target.method === "post" && $("[type=submit]:not([name])", target)));
+      const button = target && ($("[data-send]", target) || (target.method === "post" && seen(target).find((one) => one.matches("[type=submit]:not([name])"))));
       if (button) event.preventDefault();
-      if (button?.getClientRects().length && !event.repeat && !isLeaving()) button.disabled ? target.reportValidity() : target.requestSubmit(button);
+      if (button && seen(target).includes(button) && !event.repeat && !isLeaving()) button.disabled ? target.reportValidity() : target.requestSubmit(button);
       return;
     }
     if (isLeaving() && key !== "Escape") { if (key === "Enter") event.preventDefault(); return; }
